@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SANDCELL_EXECUTE_H
+#define SANDCELL_EXECUTE_H
+
+/**
+ * @file execute.h
+ * @brief Running Python code in a session.
+ */
+
+#include "result.h"
+#include "types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Receives output as it arrives, every byte of it, whatever the limits on what is kept.
+ *
+ * Called on the thread that called sandcell_execute(), never twice at once for one session.
+ * @p data is lent until the callback returns and is not NUL-terminated.  Return 0 to go on;
+ * any other value interrupts the call, which then fails with #SANDCELL_E_CALLBACK.  Do not
+ * call the same session from inside, except sandcell_interrupt().
+ */
+typedef int (*sandcell_output_fn)(
+	sandcell_stream stream, const void *data, size_t len, void *user);
+
+/** How to run one piece of code. */
+typedef struct sandcell_execute_options {
+	size_t struct_size;	      /**< sizeof(sandcell_execute_options) */
+	sandcell_output_fn on_output; /**< NULL: keep, do not stream */
+	void *output_user;	      /**< passed to on_output as it stands */
+	const void *stdin_data;	      /**< what the code reads from stdin; NULL: nothing */
+	size_t stdin_len;	      /**< bytes of stdin_data */
+	const char *script;	      /**< run as this script: __file__, sys.path[0] */
+	const char *const *args;      /**< sys.argv[1:], NULL-terminated; NULL: none */
+	uint64_t output_max;	      /**< bytes kept per stream; 0: the session's */
+	uint32_t timeout_ms;	      /**< 0: the session's; #SANDCELL_NO_TIMEOUT: none */
+	uint32_t flags;		      /**< none yet; must be 0 */
+} sandcell_execute_options;
+
+/* clang-format off */
+#ifdef __cplusplus
+#define SANDCELL_EXECUTE_OPTIONS_INIT \
+	{sizeof(sandcell_execute_options), 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#else
+#define SANDCELL_EXECUTE_OPTIONS_INIT {.struct_size = sizeof(sandcell_execute_options)}
+#endif
+/* clang-format on */
+
+/** Run-time twin of the macro, for bindings.  @p size is the caller's sizeof. */
+SANDCELL_API void sandcell_execute_options_init(
+	sandcell_execute_options *opts, size_t size);
+
+/**
+ * Run @p code and wait for it.
+ *
+ * Variables, imports and functions stay for the next call.  Code that raises, exits, is
+ * killed or runs out of time is a success of this call: look at the result.  The call fails
+ * only when the code never began.
+ *
+ * @param code        UTF-8; need not be NUL-terminated
+ * @param code_len    bytes, at most 16 MiB
+ * @param opts        NULL for the defaults
+ * @param result_out  free with sandcell_result_free()
+ * @return 0, #SANDCELL_E_INVAL, #SANDCELL_E_CLOSED, #SANDCELL_E_BUSY, #SANDCELL_E_CALLBACK,
+ *         #SANDCELL_E_GONE, #SANDCELL_E_LIMIT or #SANDCELL_E_NOMEM
+ */
+SANDCELL_API SANDCELL_NODISCARD int sandcell_execute(sandcell_session *session,
+	const char *code, size_t code_len, const sandcell_execute_options *opts,
+	sandcell_result **result_out, sandcell_error **err_out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SANDCELL_EXECUTE_H */
