@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SC_BASE_ERROR_H
+#define SC_BASE_ERROR_H
+
+/*
+ * The error object.  sc_fail() makes one and returns its code, so that failing is one
+ * statement; callers up the stack add context with sc_context().  A NULL err_out costs
+ * nothing.  Out of memory yields a static object that sandcell_error_free() knows.
+ *
+ * Messages start lower case, have no full stop, quote the offending value, and are cleaned
+ * of control characters and cut to a sane length: engine text is untrusted.
+ */
+
+#include <stdarg.h>
+
+#include "sandcell/error.h"
+
+__attribute__((format(printf, 3, 4))) int sc_fail(
+	sandcell_error **err_out, int code, const char *fmt, ...);
+/* The same with errno (kept in the error, and its text appended). */
+__attribute__((format(printf, 4, 5))) int sc_fail_errno(
+	sandcell_error **err_out, int code, int errnum, const char *fmt, ...);
+/* The same with the HTTP status of an engine's refusal. */
+__attribute__((format(printf, 4, 5))) int sc_fail_http(
+	sandcell_error **err_out, int code, int http_status, const char *fmt, ...);
+/* Puts "context: " before the message that err_out holds; returns rc. */
+__attribute__((format(printf, 3, 4))) int sc_context(
+	sandcell_error **err_out, int rc, const char *fmt, ...);
+int sc_fail_nomem(sandcell_error **err_out);
+
+static inline void sc_error_freep(sandcell_error **err)
+{
+	sandcell_error_free(*err);
+}
+
+#endif
