@@ -10,6 +10,14 @@ say() { printf '%s: %s\n' "$self" "$*" >&2; }
 die() { say "$*"; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }
 
+# A tool that a check runs. Without it the check is skipped (77), which CI does not allow.
+need() {
+  have "$1" && return
+  say "needs $1: run scripts/setup test"
+  [ "${SANDCELL_TEST_STRICT:-}" = 1 ] && exit 1
+  exit 77
+}
+
 # The comment at the top of a script is its manual: print it, without the interpreter line.
 usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; }
 
