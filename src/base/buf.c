@@ -31,6 +31,8 @@ int sc_buf_reserve(sc_buf *buf, size_t extra)
 	size_t cap = buf->cap ? buf->cap : 64;
 	while (cap < need)
 		cap = cap > SIZE_MAX / 2 ? need : cap * 2;
+	if (cap - 1 > buf->max)
+		cap = buf->max + 1;
 	char *data = sc_realloc(buf->data, cap);
 	if (!data)
 		return buf->rc = SANDCELL_E_NOMEM;
