@@ -1,0 +1,76 @@
+"""One call: who asked, its deadline, and the result that it will get exactly once."""
+
+from _sandcell.loop import now
+
+GRACE_MS = 500
+MAX_MS = 1 << 52
+RESULT_PART = 1 << 20
+
+
+class BadField(Exception):
+    """A call's header names a value that cannot be."""
+
+
+def number_field(header, name, default, maximum=MAX_MS):
+    value = header.get(name, default)
+    if type(value) is not int or not 0 <= value <= maximum:
+        raise BadField("%s is %.60r, not an integer from 0 to %d" % (name, value, maximum))
+    return value
+
+
+class Call:
+    """A call that takes time: execute, cli, or a question to the kernel."""
+
+    def __init__(self, kind, client, header, parts):
+        self.kind = kind
+        self.id = header["id"]
+        self.client = client  # None once it is gone
+        self.header = header
+        self.parts = parts
+        self.timeout_ms = number_field(header, "timeout_ms", 0)
+        self.grace_ms = number_field(header, "grace_ms", GRACE_MS)
+        self.started = 0
+        self.timer = None
+        self.stopping = None  # "timeout" or "interrupted", once a SIGINT was sent
+        self.killed = False
+        self.finished = False
+
+    def begin(self):
+        self.started = now()
+
+    def send(self, header, content=b""):
+        if self.client:
+            header["id"] = self.id
+            self.client.send_call(header, content)
+
+    def send_output(self, stream, data):
+        if self.client:
+            self.client.send({"type": "output", "id": self.id, "stream": stream}, data)
+
+    def finish(self, status, texts=(), **fields):
+        """Sends the result.  texts: (name, bytes) pairs, cut to what a part may hold."""
+        self.finished = True
+        if not self.client:
+            return
+        parts = [(name, cut(text)) for name, text in texts if text]
+        header = {
+            "type": "result",
+            "id": self.id,
+            "status": status,
+            "duration_ns": now() - self.started if self.started else 0,
+        }
+        header.update(fields)
+        if parts:
+            header["parts"] = [[name, len(text)] for name, text in parts]
+        self.client.send_call(header, b"".join(text for _, text in parts))
+
+
+def cut(text):
+    if len(text) <= RESULT_PART:
+        return text
+    return text[: RESULT_PART // 2] + b"\n[cut]\n" + text[-RESULT_PART // 2 + 16 :]
+
+
+def seconds(milliseconds):
+    text = "%.3f" % (milliseconds / 1000)
+    return text.rstrip("0").rstrip(".") + " s"

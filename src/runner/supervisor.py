@@ -1,0 +1,324 @@
+"""PID 1 of a session: owns everything, reaps everything, runs no user code (PROTOCOL.md).
+
+It accepts clients, keeps the lease, takes their calls to the Python of the session or to a command
+pipeline, and ends when it is told to, when a lease or a life has run out, or when it cannot go on.
+"""
+
+import ctypes
+import os
+import signal
+import socket
+import struct
+import sys
+
+from _sandcell import cgroup, drop, frames, procs
+from _sandcell.calls import BadField, Call, number_field
+from _sandcell.client import Client
+from _sandcell.commands import Command
+from _sandcell.loop import Loop, now
+from _sandcell.python import Python
+from _sandcell.zygote_link import ZygoteError, ZygoteLink
+
+PROTOCOL = 1
+CALLS = (
+    "execute", "cli", "interrupt", "reset", "inspect", "complete", "history", "ping", "stat", "close",
+)  # fmt: skip
+SIGNALS = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT}
+TO_KERNEL = {"execute", "inspect", "complete", "history"}
+MAX_CLIENTS = 64
+COMMANDS_AT_ONCE = 16
+
+
+def main(listener, connection, fds, hello, setup):
+    try:
+        Supervisor(listener, setup).run(connection, fds, hello, setup)
+    except ZygoteError as error:
+        sys.stderr.write("sandcell: cannot start a Python process: %s\n" % error)
+        os._exit(71)
+
+
+def open_signals():
+    """A descriptor for SIGCHLD, SIGTERM, SIGINT; who sent a signal is in what it gives."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    mask = (ctypes.c_uint8 * 128)()
+    for number in SIGNALS:
+        mask[(number - 1) // 8] |= 1 << (number - 1) % 8
+    flags = os.O_CLOEXEC | os.O_NONBLOCK
+    return drop.libc.signalfd(-1, ctypes.byref(mask), flags)
+
+
+def peercred_is_honest():
+    """Whether SO_PEERCRED names the uid of a peer; some runtimes answer with their own."""
+    ours, theirs = socket.socketpair()
+    name = "\0sandcell-check-%d" % os.getpid()
+    with ours, theirs, socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(name)
+        listener.listen(1)
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.setresuid(drop.SERVICE + 1, drop.SERVICE + 1, drop.SERVICE + 1)
+                with socket.socket(socket.AF_UNIX) as peer:
+                    peer.connect(name)
+                    ours.recv(1)
+            finally:
+                os._exit(0)
+        listener.settimeout(5)
+        try:
+            peer = listener.accept()[0]
+        except OSError:
+            return False
+        with peer:
+            honest = peer_uid(peer)[1] == drop.SERVICE + 1
+        theirs.send(b".")
+    os.waitpid(pid, 0)
+    return honest
+
+
+def peer_uid(peer):
+    """(pid, uid) of a connected peer."""
+    return struct.unpack("iII", peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[:2]
+
+
+class Supervisor:
+    def __init__(self, listener, setup):
+        self.loop = Loop()
+        self.listener = listener
+        self.setup = setup
+        setup["landlock"] = drop.landlock_abi()
+        self.clients = []
+        self.commands = {}  # pid of the leader -> Command
+        self.lease = None
+        self.idle = None
+        self.begun = now()
+        self.last_call = now()
+        drop.become_service(setup["uid"])
+        self.signals = open_signals()
+        self.zygote = ZygoteLink(setup, self._close_in_child)
+        self.zygote.start()
+        self.peercred = peercred_is_honest()  # while the zygote imports
+        self.python = Python(
+            self.loop,
+            setup,
+            self.zygote,
+            cgroup.OomCounter(),
+            lambda: list(self.commands),
+            self._reap,
+        )
+
+    @staticmethod
+    def _close_in_child(link):
+        """A zygote holds nothing of the supervisor's: stdio and its own link only."""
+        for name in os.listdir("/proc/self/fd"):
+            if int(name) > 2 and int(name) != link:
+                try:
+                    os.close(int(name))
+                except OSError:
+                    pass  # the descriptor of the listing itself
+
+    # ---- life
+
+    def run(self, connection, fds, hello, setup):
+        client = self._add_client(connection, fds)
+        self._hello(client, hello)
+        self.loop.watch(self.signals, self._signal)
+        if self.peercred:
+            self.listener.settimeout(0)
+            self.loop.watch(self.listener.fileno(), self._accept)
+        else:
+            self.listener.close()
+        if setup.get("max_life_ms"):
+            self.loop.after(setup["max_life_ms"], self.exit)
+        self._count_idle()
+        self._answer_setup(client, setup)
+        self.loop.run()
+
+    def exit(self):
+        """The end of PID 1 is the end of every process here; the engine removes the container."""
+        os._exit(0)
+
+    def _answer_setup(self, client, setup):
+        greeting = self.zygote.greet()
+        self.python.start()
+        client.send(
+            {
+                "type": "result",
+                "id": setup["id"],
+                "status": "ok",
+                "kernel_ms": (now() - self.begun) // 1_000_000,
+                "preloaded": greeting["preloaded"],
+                "preload_errors": greeting["errors"],
+                "limits": cgroup.limits(),
+                "landlock": setup["landlock"],
+                "uid": setup["uid"],
+                "gid": setup["gid"],
+            }
+        )
+
+    def _signal(self, _events):
+        data = os.read(self.signals, 128 * 16)
+        for at in range(0, len(data), 128):
+            number, _errno, _code, sender = struct.unpack_from("IiiI", data, at)
+            # Only from outside the container, where the sender has no pid here, they mean us.
+            if number != signal.SIGCHLD and sender == 0:
+                self.exit()
+        self._reap()
+
+    def _reap(self):
+        for pid, status, usage in procs.reap():
+            command = self.commands.get(pid)
+            if command:
+                command.on_child_ended(status)
+            else:
+                self.python.on_child_ended(pid, status, usage)
+
+    def _count_lease(self):
+        self.loop.cancel(self.lease)
+        self.lease = None
+        if not self.clients:
+            self.lease = self.loop.after(self.setup["lease_ms"], self.exit)
+
+    def _count_idle(self):
+        self.loop.cancel(self.idle)
+        if self.setup.get("idle_ms"):
+            self.idle = self.loop.after(self.setup["idle_ms"], self.exit)
+
+    # ---- clients
+
+    def _accept(self, _events):
+        try:
+            connection = self.listener.accept()[0]
+        except OSError:
+            return
+        if peer_uid(connection)[1] != drop.SERVICE or len(self.clients) >= MAX_CLIENTS:
+            connection.close()
+            return
+        self.loop.watch(connection.fileno(), lambda _events: self._take_fds(connection))
+
+    def _take_fds(self, connection):
+        self.loop.forget(connection.fileno())
+        try:
+            _data, fds, _flags, _address = socket.recv_fds(connection, 1, 2)
+        except OSError:
+            fds = []
+        if len(fds) == 2:
+            self._add_client(connection, fds)
+        else:
+            connection.close()
+
+    def _add_client(self, connection, fds):
+        client = Client(
+            self.loop, connection, fds, self._frame, self._client_gone, self._drained
+        )
+        self.clients.append(client)
+        self._count_lease()
+        return client
+
+    def _client_gone(self, client):
+        self.clients.remove(client)
+        self.python.forget_client(client)
+        for command in self.commands.values():
+            if command.call.client is client:
+                command.call.client = None
+        self._drained()  # nobody holds the output back any more
+        self._count_lease()
+
+    def _drained(self):
+        self.python.resume_output()
+        for command in self.commands.values():
+            command.link.resume()
+
+    # ---- frames
+
+    def _hello(self, client, header):
+        if header.get("protocol") != PROTOCOL:
+            client.fail("protocol %.20r is not spoken here, only %d" % (header.get("protocol"), PROTOCOL))
+            return
+        client.said_hello = True
+        client.send(
+            {
+                "type": "hello",
+                "protocol": PROTOCOL,
+                "capabilities": list(CALLS),
+                "python": "%d.%d.%d" % sys.version_info[:3],
+                "peercred": self.peercred,
+                "state": "ready" if self.python.kernel else "new",
+                "calls": self.python.ids() + [command.call.id for command in self.commands.values()],
+            }
+        )
+
+    def _frame(self, client, header, content):
+        kind = header["type"]
+        if kind == "hello":
+            self._hello(client, header)
+        elif not client.said_hello:
+            client.fail("the first frame has to be hello, not %.40r" % kind)
+        elif kind == "interrupt":
+            self._interrupt(header.get("target"))
+        elif kind not in CALLS or "id" not in header:
+            client.fail("unknown frame type %.40r, or no id" % kind)
+        else:
+            self.last_call = now()
+            self._count_idle()
+            try:
+                self._call(client, header, content)
+            except BadField as error:
+                client.fail(str(error))
+
+    def _call(self, client, header, content):
+        kind = header["type"]
+        call = Call(kind, client, header, frames.split_parts(header, content) if content else {})
+        if kind in TO_KERNEL:
+            self.python.submit(call)
+        elif kind == "cli":
+            self._command(call)
+        elif kind == "reset":
+            self._reset(call)
+        elif kind == "ping":
+            call.finish("ok")
+        elif kind == "stat":
+            call.finish("ok", **self._stat())
+        else:
+            call.finish("ok")
+            self.exit()
+
+    def _interrupt(self, target):
+        for command in list(self.commands.values()):
+            if command.call.id == target:
+                command.stop("interrupted")
+                return
+        for call in (self.python.call, *self.python.queue):
+            if call and call.id == target:
+                self.python.stop_call(call, "interrupted")
+                return
+
+    def _command(self, call):
+        if "form" not in call.parts:
+            raise BadField("cli without a form")
+        if len(self.commands) >= COMMANDS_AT_ONCE:
+            call.finish("busy")
+            return
+        try:
+            command = Command(self.loop, self.setup, self.zygote, call, self._command_finished)
+        except ZygoteError as error:
+            call.finish("error", [("error", str(error).encode())], state_preserved=True)
+            return
+        self.commands[command.pid] = command
+
+    def _command_finished(self, command):
+        self.commands.pop(command.pid, None)
+
+    def _reset(self, call):
+        call.begin()
+        self.python.reset()
+        call.finish("ok", state_preserved=False)
+
+    def _stat(self):
+        used = cgroup.memory_used()
+        return {
+            "processes": len(procs.user_processes(self.setup["uid"])),
+            "memory_bytes": used,
+            "calls": self.python.calls,
+            "idle_ms": (now() - self.last_call) // 1_000_000,
+            "age_ms": (now() - self.begun) // 1_000_000,
+        }
