@@ -138,6 +138,15 @@ int sc_context(sandcell_error **err_out, int rc, const char *fmt, ...)
 	return rc;
 }
 
+int sc_error_move(sandcell_error **err_out, sandcell_error **from, int rc)
+{
+	if (err_out) {
+		sandcell_error_free(*err_out);
+		*err_out = SANDCELL_TAKE(*from);
+	}
+	return rc;
+}
+
 int sandcell_error_get_code(const sandcell_error *err)
 {
 	return err ? err->code : SANDCELL_OK;
