@@ -23,7 +23,7 @@ static inline void sc_json_freep(json_t **json)
 	json_decref(*json);
 }
 
-#define sc_autojson SANDCELL_CLEANUP(sc_json_freep)
+#define sc_autojson SANDCELL_CLEANUP(sc_json_freep) json_t
 
 /* Parses all of text; what names it in the error: "engine reply". */
 int sc_json_parse(const char *text, size_t len, const char *what, json_t **root_out,

@@ -37,7 +37,7 @@ static bool ends_object(sc_json_stream *s, char c)
 
 static int hand_over(sc_json_stream *stream, sandcell_error **err_out)
 {
-	sc_autojson json_t *value = NULL;
+	sc_autojson *value = NULL;
 	int rc;
 
 	rc = sc_buf_check(&stream->object, err_out, "object in the engine's reply");

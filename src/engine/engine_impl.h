@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SC_ENGINE_ENGINE_IMPL_H
+#define SC_ENGINE_ENGINE_IMPL_H
+
+/* The engine's inside; for the files of this folder only. */
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include <curl/curl.h>
+
+#include "engine/address.h"
+#include "engine/engine.h"
+
+/* Handles kept for the next request, each with its open connection. */
+#define SC_ENGINE_IDLE_MAX 8
+
+struct sc_info_cache; /* info.c */
+
+struct sandcell_engine {
+	struct sc_address address;
+	char *source;
+	const struct sc_quirks *quirks;
+	char api_version[16];
+	uint32_t api_minor;
+	sc_log log;
+	uint32_t connect_ms;
+	uint32_t request_ms;
+	int64_t skew_ns; /* the engine's wall clock minus ours */
+	pid_t opener;
+
+	pthread_mutex_t lock; /* guards what follows */
+	CURL *idle[SC_ENGINE_IDLE_MAX];
+	size_t idle_count;
+	struct sc_info_cache *info;
+};
+
+/* Refuses to work in a forked child. */
+int sc_engine_check_owner(const sandcell_engine *engine, sandcell_error **err_out);
+void sc_info_cache_free(struct sc_info_cache *cache);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/find.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "engine/context.h"
+#include "engine/engine_impl.h"
+
+#define TRAIL_MAX ((size_t)16 << 10)
+#define GR_BUFFER 4096
+
+static void describe_group(const char *path, sc_buf *text)
+{
+	struct stat st;
+	struct group entry;
+	struct group *found = NULL;
+	char buffer[GR_BUFFER];
+
+	if (stat(path, &st) < 0 || !(st.st_mode & S_IWGRP)) {
+		(void)sc_buf_puts(text, "permission denied: it is another user's");
+		return;
+	}
+	if (getgrgid_r(st.st_gid, &entry, buffer, sizeof(buffer), &found) == 0 && found)
+		(void)sc_buf_printf(text,
+			"permission denied: join the group '%s' (usermod -aG %s USER, then "
+			"log in again)",
+			found->gr_name, found->gr_name);
+	else
+		(void)sc_buf_printf(
+			text, "permission denied: join the group %u", (unsigned)st.st_gid);
+}
+
+static void describe_connect(const char *path, int errnum, sc_buf *text)
+{
+	struct stat st;
+
+	if (errnum == ENOENT || errnum == ENOTDIR)
+		(void)sc_buf_puts(text, "no such file");
+	else if (errnum == EACCES || errnum == EPERM)
+		describe_group(path, text);
+	else if (stat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
+		(void)sc_buf_puts(text, "not a socket");
+	else if (errnum == ECONNREFUSED)
+		(void)sc_buf_puts(text, "no engine listens on it any more");
+	else
+		(void)sc_buf_printf(text, "errno %d", errnum);
+}
+
+/* Connects once for nothing but a good explanation of why it does not work. */
+static int check_socket(sandcell_engine *engine, sandcell_error **err_out)
+{
+	SANDCELL_CLEANUP(sc_error_freep) sandcell_error *why = NULL;
+	sc_autobuf text = SC_BUF_INIT(SC_MAX_URL);
+	sc_autoclose int fd = -1;
+	const char *path = engine->address.path;
+	int rc;
+
+	rc = sc_fd_connect_unix(path, sc_deadline_in_ms(engine->connect_ms), &fd, &why);
+	if (rc == 0)
+		return 0;
+	describe_connect(path, sandcell_error_get_errno(why), &text);
+	return sc_fail(err_out, rc, "%s", sc_buf_text(&text));
+}
+
+static int try_host(sandcell_engine *engine, const char *host, const char *source,
+	sc_deadline deadline, sandcell_error **err_out)
+{
+	int rc;
+
+	sc_address_clear(&engine->address);
+	sc_free(engine->source);
+	engine->source = sc_strdup(source);
+	if (!engine->source)
+		return sc_fail_nomem(err_out);
+	rc = sc_address_parse(host, &engine->address, err_out);
+	if (rc < 0)
+		return rc;
+	if (engine->address.scheme == SC_SCHEME_UNIX) {
+		rc = check_socket(engine, err_out);
+		if (rc < 0)
+			return rc;
+	}
+	return sc_engine_negotiate(engine, deadline, err_out);
+}
+
+static int try_named(sandcell_engine *engine, const char *host, const char *source,
+	sandcell_error **err_out)
+{
+	int rc =
+		try_host(engine, host, source, sc_engine_request_deadline(engine), err_out);
+
+	return rc < 0 ? sc_context(err_out, rc, "engine '%s' (%s)", host, source) : rc;
+}
+
+static int try_context(sandcell_engine *engine, bool *named_out, sandcell_error **err_out)
+{
+	sc_autocontext context = {0};
+	sc_autobuf source = SC_BUF_INIT(SC_MAX_URL);
+	int rc;
+
+	rc = sc_context_current(NULL, &context, err_out);
+	*named_out = rc < 0 || context.name;
+	if (rc < 0 || !context.name)
+		return rc;
+	(void)sc_buf_printf(&source, "Docker context %s", context.name);
+	return try_named(engine, context.host, sc_buf_text(&source), err_out);
+}
+
+/* A place of the search; false once the engine was found or memory ran out. */
+static bool try_usual(sandcell_engine *engine, const char *path, sc_buf *trail, int *rc_out)
+{
+	SANDCELL_CLEANUP(sc_error_freep) sandcell_error *why = NULL;
+	sc_deadline deadline = sc_deadline_in_ms(engine->connect_ms);
+
+	*rc_out = try_host(engine, path, "default socket", deadline, &why);
+	if (*rc_out == 0 || *rc_out == SANDCELL_E_NOMEM)
+		return false;
+	(void)sc_buf_printf(trail, "%s%s: %s", trail->len ? "; " : "", path,
+		sandcell_error_get_message(why));
+	sc_log_line(&engine->log, "tried %s: %s", path, sandcell_error_get_message(why));
+	return true;
+}
+
+static int search(sandcell_engine *engine, sandcell_error **err_out)
+{
+	static const char *const in_runtime_dir[] = {"docker.sock", "podman/podman.sock"};
+	const char *runtime_dir = secure_getenv("XDG_RUNTIME_DIR");
+	sc_autobuf trail = SC_BUF_INIT(TRAIL_MAX);
+	int rc = 0;
+
+	if (!try_usual(engine, "/var/run/docker.sock", &trail, &rc))
+		return rc;
+	for (size_t i = 0; runtime_dir && runtime_dir[0] == '/' && i < 2; i++) {
+		sc_autobuf path = SC_BUF_INIT(SC_MAX_URL);
+
+		(void)sc_buf_printf(&path, "%s/%s", runtime_dir, in_runtime_dir[i]);
+		if (!try_usual(engine, sc_buf_text(&path), &trail, &rc))
+			return rc;
+	}
+	if (!try_usual(engine, "/run/podman/podman.sock", &trail, &rc))
+		return rc;
+	return sc_fail(err_out, SANDCELL_E_CONNECT, "no engine found; tried %s",
+		sc_buf_text(&trail));
+}
+
+int sc_engine_find(sandcell_engine *engine, const char *host, sandcell_error **err_out)
+{
+	static const char *const variables[] = {
+		"SANDCELL_HOST", "DOCKER_HOST", "CONTAINER_HOST"};
+	bool named = false;
+	int rc;
+
+	if (host && host[0])
+		return try_named(engine, host, "host option", err_out);
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		const char *value = secure_getenv(variables[i]);
+		if (value && value[0])
+			return try_named(engine, value, variables[i], err_out);
+	}
+	rc = try_context(engine, &named, err_out);
+	if (named)
+		return rc;
+	return search(engine, err_out);
+}

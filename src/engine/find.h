@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SC_ENGINE_FIND_H
+#define SC_ENGINE_FIND_H
+
+/*
+ * Which engine?  A host that somebody named (argument, environment, Docker context) is
+ * the answer or the error, never silently another one; only without one are the usual
+ * sockets tried, and the error then lists each with the reason.
+ */
+
+#include "engine/engine.h"
+
+/* host NULL: search.  Fills the engine's address and source, and negotiates. */
+int sc_engine_find(sandcell_engine *engine, const char *host, sandcell_error **err_out);
+/* engine.c: asks /_ping and agrees on a version. */
+int sc_engine_negotiate(
+	sandcell_engine *engine, sc_deadline deadline, sandcell_error **err_out);
+
+#endif
