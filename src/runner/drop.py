@@ -99,7 +99,11 @@ def become_user(uid, gid, limits):
 
 
 def set_oom_score(score):
-    """Raises the caller's own score; lowering it again needs a capability nobody has."""
+    """Raises the caller's own score; lowering it again needs a capability nobody has.
+
+    Leaves the caller dumpable: the file belongs to root otherwise, and could not be written.
+    """
+    prctl(PR_SET_DUMPABLE, 1)
     try:
         with open("/proc/self/oom_score_adj", "w") as file:
             file.write(str(score))

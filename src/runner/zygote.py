@@ -21,8 +21,8 @@ MESSAGE = 65536
 def main(link, setup):
     """Never returns.  `link` is a SOCK_SEQPACKET socket: one JSON object a message."""
     os.setsid()
-    drop.become_zygote(setup["uid"])
     drop.set_oom_score(OOM_ZYGOTE)
+    drop.become_zygote(setup["uid"])
     os.environ.clear()
     os.environ.update(setup["env"])
     _find_packages()

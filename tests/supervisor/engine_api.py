@@ -1,0 +1,93 @@
+"""Just enough of the engine's API, spoken by hand, to put a supervisor into a container."""
+
+import http.client
+import json
+import os
+import socket
+import struct
+import urllib.parse
+
+HOST = os.environ.get("SANDCELL_TEST_HOST", "unix:///var/run/docker.sock")
+API = "/v1.41"
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self):
+        super().__init__("engine", timeout=60)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(urllib.parse.urlparse(HOST).path)
+
+
+def request(method, path, body=None):
+    """(status, parsed JSON or text)."""
+    connection = UnixConnection()
+    headers = {"Content-Type": "application/json"}
+    connection.request(method, API + path, None if body is None else json.dumps(body), headers)
+    reply = connection.getresponse()
+    text = reply.read()
+    connection.close()
+    try:
+        return reply.status, json.loads(text)
+    except ValueError:
+        return reply.status, text.decode(errors="replace")
+
+
+def must(method, path, body=None):
+    status, reply = request(method, path, body)
+    assert status < 300, (method, path, status, reply)
+    return reply
+
+
+def exists(container):
+    return request("GET", "/containers/%s/json" % container)[0] == 200
+
+
+class ExecStream:
+    """The hijacked stream of an exec: write() to its stdin, read() its stdout."""
+
+    def __init__(self, container, argv, user):
+        body = {"AttachStdin": True, "AttachStdout": True, "AttachStderr": True, "Cmd": argv, "User": user}
+        exec_id = must("POST", "/containers/%s/exec" % container, body)["Id"]
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(60)
+        self.sock.connect(urllib.parse.urlparse(HOST).path)
+        start = b'{"Detach":false,"Tty":false}'
+        self.sock.sendall(
+            b"POST %s/exec/%s/start HTTP/1.1\r\nHost: engine\r\nContent-Type: application/json\r\n"
+            b"Connection: Upgrade\r\nUpgrade: tcp\r\nContent-Length: %d\r\n\r\n%s"
+            % (API.encode(), exec_id.encode(), len(start), start)
+        )
+        self.buffer = b""
+        while b"\r\n\r\n" not in self.buffer:
+            self._more()
+        head, _, self.buffer = self.buffer.partition(b"\r\n\r\n")
+        assert head.split(b" ", 2)[1] in (b"101", b"200"), head
+        self.stderr = b""
+
+    def _more(self):
+        data = self.sock.recv(65536)
+        if not data:
+            raise EOFError("the exec stream has ended; stderr: %r" % getattr(self, "stderr", b""))
+        self.buffer += data
+
+    def write(self, data):
+        self.sock.sendall(data)
+
+    def read(self):
+        """The next piece of stdout."""
+        while True:
+            while len(self.buffer) < 8:
+                self._more()
+            stream, size = struct.unpack(">BxxxI", self.buffer[:8])
+            while len(self.buffer) < 8 + size:
+                self._more()
+            data, self.buffer = self.buffer[8 : 8 + size], self.buffer[8 + size :]
+            if stream == 1:
+                return data
+            self.stderr += data
+
+    def close(self):
+        self.sock.close()

@@ -1,0 +1,127 @@
+"""How long a session lives, and who may talk to it."""
+
+import struct
+
+import pytest
+
+from cell import frames
+
+
+def test_a_lost_client_ends_the_session_after_the_lease(make_cell):
+    cell = make_cell(lease_ms=300)
+    cell.client.start("while True: pass")
+    cell.client.close()
+    cell.wait_gone()
+
+
+def test_a_second_client_keeps_the_session(make_cell):
+    cell = make_cell(lease_ms=1000)
+    cell.run("x = 11")
+    second = cell.attach()
+    cell.client.close()
+    assert second.run("x").output == "11"
+    outcome = second.run("import time; time.sleep(2); x", timeout_ms=30000)
+    assert outcome.output == "11", "the lease ran although a client was there"
+    second.close()
+    cell.wait_gone()
+
+
+def test_two_clients_take_turns(make_cell):
+    cell = make_cell()
+    second = cell.attach()
+    running = cell.client.start("import time; time.sleep(0.3); x = 1")
+    assert second.run("x").output == "1"
+    assert cell.client.wait(running).status == "ok"
+    running = cell.client.start("import time; time.sleep(0.5)")
+    assert second.run("2", wait=False).status in ("busy", "ok")
+    assert cell.client.wait(running).status == "ok"
+
+
+def test_another_client_can_interrupt(make_cell):
+    cell = make_cell()
+    second = cell.attach()
+    number = cell.client.start("print('begun', flush=True)\nwhile True: pass")
+    while cell.client.read()[0]["type"] != "output":
+        pass
+    second.write(frames.pack({"type": "interrupt", "target": number}))
+    assert cell.client.wait(number).status == "interrupted"
+
+
+def test_close_ends_the_container(make_cell):
+    cell = make_cell()
+    assert cell.client.call("close").status == "ok"
+    cell.wait_gone()
+
+
+def test_a_life_at_all_can_be_limited(make_cell):
+    cell = make_cell(max_life_ms=500)
+    cell.client.start("while True: pass")
+    cell.wait_gone()
+
+
+def test_an_idle_life_can_be_limited(make_cell):
+    cell = make_cell(idle_ms=500)
+    cell.wait_gone()
+
+
+def test_docker_stop_is_obeyed(make_cell):
+    import engine_api
+
+    cell = make_cell()
+    engine_api.must("POST", "/containers/%s/kill?signal=TERM" % cell.id)
+    cell.wait_gone()
+
+
+@pytest.mark.parametrize(
+    "data, said",
+    [
+        (struct.pack(">II", 1 << 30, 0), "out of range"),
+        (struct.pack(">II", 2, 1 << 31) + b"{}", "out of range"),
+        (struct.pack(">II", 0, 0), "out of range"),
+        (struct.pack(">II", 2, 0) + b"[]", "not one object"),
+        (struct.pack(">II", 4, 0) + b"\xff\xff\xff\xff", "not JSON"),
+        (frames.pack({"type": "execute", "id": 5, "parts": [["code", 1 << 40]]}), "out of range"),
+        (frames.pack({"type": "execute", "id": 5, "parts": [["code", 1]]}, b"too long"), "longer"),
+        (frames.pack({"type": "data", "id": 5}, b"x"), "nothing waits"),
+        (frames.pack({"type": "nosuch", "id": 5}), "unknown frame type"),
+        (frames.pack({"type": "execute", "id": 5, "timeout_ms": -1, "parts": [["code", 1]]}, b"1"), "timeout_ms"),
+        (frames.pack({"type": "execute", "id": -5}), "id is not"),
+    ],
+)
+def test_a_client_that_breaks_the_protocol_is_told_and_dropped(cell, data, said):
+    bad = cell.attach()
+    bad.write(data)
+    header, _ = bad.read()
+    assert header["type"] == "error" and said in header["message"], header
+    with pytest.raises(EOFError):
+        bad.read()
+    bad.close()
+    assert cell.run("6").output == "6"
+
+
+def test_another_protocol_version_is_refused(cell):
+    from cell import Client
+
+    client = Client(cell)
+    client.write(frames.pack({"type": "hello", "protocol": 99, "client": "x"}))
+    assert "protocol" in client.read()[0]["message"]
+    client.close()
+
+
+def test_stdin_larger_than_a_frame(cell):
+    data = bytes(range(256)) * 4096
+    code = b"import sys, hashlib; hashlib.sha256(sys.stdin.buffer.read()).hexdigest()"
+    outcome = cell.client.call("execute", code + data, parts=[["code", len(code)], ["stdin", len(data)]])
+    import hashlib
+
+    assert outcome.output == '"%s"' % hashlib.sha256(data).hexdigest(), outcome
+
+
+def test_a_stalled_client_does_not_stop_the_deadline(make_cell):
+    cell = make_cell()
+    second = cell.attach()
+    number = cell.client.start("while True: print('x' * 1000)", timeout_ms=1000, grace_ms=300)
+    # Nobody reads cell.client: its call must end all the same, and the other client be served.
+    outcome = second.run("'served'", timeout_ms=60000)
+    assert outcome.output == '"served"', outcome
+    assert cell.client.wait(number).status == "timeout"
