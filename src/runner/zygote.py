@@ -113,8 +113,9 @@ def _child(request, fds, setup):
 
 
 def _start_kernel(control, setup):
-    from _sandcell import kernel
+    from _sandcell import home, kernel
 
+    home.furnish(os.environ.get("HOME", ""))
     if setup["landlock"]:
         drop.restrict_files(
             setup["writable"], scoped=drop.SCOPE_ABSTRACT_SOCKET | drop.SCOPE_SIGNAL
