@@ -1,0 +1,73 @@
+"""Signals reach user code only.
+
+Between cells the kernel is deaf: what comes stays pending until the next cell begins or a `drain`
+takes it away.  So no handler, ours or the user's, can raise in the middle of a frame.
+"""
+
+import _signal  # the C module: `signal` makes an enum of every number, 3 us each
+import builtins
+import threading
+
+__builtins__ = dict(vars(builtins))  # user code may break the shared ones
+
+SIGINT = int(_signal.SIGINT)
+DEAF = tuple(
+    int(getattr(_signal, name))
+    for name in ("SIGINT SIGALRM SIGVTALRM SIGPROF SIGUSR1 SIGUSR2 SIGCHLD SIGTERM SIGHUP").split()
+)
+
+_set_handler = _signal.signal
+_set_mask = _signal.pthread_sigmask
+_block, _replace = int(_signal.SIG_BLOCK), int(_signal.SIG_SETMASK)
+_take_pending = _signal.sigtimedwait
+_send_to_thread = _signal.pthread_kill
+_interrupt = _signal.default_int_handler
+_this_thread = threading.get_ident
+_main_thread = threading.main_thread().ident
+
+_user_mask = frozenset()
+
+
+def _put_back(number, _frame):
+    """A thread of the user's took a SIGINT while we are deaf: hand it to the main thread,
+    where it waits like any other."""
+    _send_to_thread(_main_thread, number)
+
+
+def open_gate():
+    """Lets signals through.  Each cell begins with the usual handler of SIGINT."""
+    _set_handler(SIGINT, _interrupt)
+    _set_mask(_replace, _user_mask)
+
+
+def shut_gate():
+    """May raise what a handler raises; the gate is to be shut again then."""
+    global _user_mask
+    mask = _set_mask(_block, DEAF)
+    if SIGINT not in mask:
+        _user_mask = mask
+    _set_handler(SIGINT, _put_back)
+
+
+def forget_pending():
+    """True if a SIGINT was waiting."""
+    found = False
+    while _take_pending((SIGINT,), 0) is not None:
+        found = True
+    return found
+
+
+class Closed:
+    """With this around it, user code cannot be interrupted half way through a frame."""
+
+    def __enter__(self):
+        self.mask = _set_mask(_block, DEAF)
+        self.handler = None
+        if _this_thread() == _main_thread:
+            self.handler = _set_handler(SIGINT, _put_back)
+        return self
+
+    def __exit__(self, *_):
+        if self.handler is not None:
+            _set_handler(SIGINT, self.handler)
+        _set_mask(_replace, self.mask)
