@@ -23,6 +23,17 @@ extern "C" {
 	(UINT32_C(1) << 1) /**< a dropped limit is an error */
 
 /**
+ * Looks in while a call waits for the container: soon after a signal was handled on the
+ * calling thread, and else a few times a second.
+ *
+ * Called on the thread that made the call.  Return 0 to go on waiting; any other value
+ * stops the call as sandcell_interrupt() does, and makes an open fail with
+ * #SANDCELL_E_CALLBACK. It must not call the library, except sandcell_interrupt().  Meant
+ * for languages that run their signal handlers only when control comes back to them.
+ */
+typedef int (*sandcell_wait_fn)(void *user);
+
+/**
  * How to start a session.
  *
  * Begin from ::SANDCELL_SESSION_OPTIONS_INIT (or sandcell_session_options_init()) and
@@ -35,18 +46,20 @@ typedef struct sandcell_session_options {
 	const char *workspace;	   /**< host directory, seen as /workspace; NULL: a tmpfs */
 	const char *const *mounts; /**< "SRC:DST" or "SRC:DST:ro", NULL-terminated */
 	const char *const *env;	   /**< "KEY=VALUE", NULL-terminated; NULL: none */
-	const char *user;      /**< "UID:GID" of the code; NULL: the workspace's owner */
-	const char *network;   /**< engine network; NULL: "none" */
-	const char *runtime;   /**< OCI runtime by the engine's name; NULL: its default */
-	const char *preload;   /**< modules imported once per session: "numpy,pandas" */
-	const char *name;      /**< session name; NULL: unnamed */
-	uint64_t memory_bytes; /**< 0: 2 GiB; swap is never added */
-	uint64_t tmp_bytes;    /**< size of /tmp; 0: an eighth of the memory */
-	uint64_t output_max;   /**< bytes kept per stream and call; 0: 1 MiB */
-	uint32_t cpu_millis;   /**< 1000 is one CPU; 0: all of the host */
-	uint32_t pids_max;     /**< 0: 256 */
-	uint32_t timeout_ms;   /**< default for each call; 0: 600 s */
-	uint32_t lease_ms;     /**< life without a client; 0: 10 s, named: 30 min */
+	const char *user;    /**< "UID:GID" of the code; NULL: the workspace's owner */
+	const char *network; /**< engine network; NULL: "none" */
+	const char *runtime; /**< OCI runtime by the engine's name; NULL: its default */
+	const char *preload; /**< modules imported once per session: "numpy,pandas" */
+	const char *name;    /**< session name; NULL: unnamed */
+	sandcell_wait_fn on_wait; /**< NULL: wait without looking up */
+	void *wait_user;	  /**< passed to on_wait as it stands */
+	uint64_t memory_bytes;	  /**< 0: 2 GiB; swap is never added */
+	uint64_t tmp_bytes;	  /**< size of /tmp; 0: an eighth of the memory */
+	uint64_t output_max;	  /**< bytes kept per stream and call; 0: 1 MiB */
+	uint32_t cpu_millis;	  /**< 1000 is one CPU; 0: all of the host */
+	uint32_t pids_max;	  /**< 0: 256 */
+	uint32_t timeout_ms;	  /**< default for each call; 0: 600 s */
+	uint32_t lease_ms;	  /**< life without a client; 0: 10 s, named: 30 min */
 	uint32_t open_timeout_ms; /**< 0: 60 s */
 	uint32_t flags;		  /**< SANDCELL_SESSION_*; unknown bits are refused */
 } sandcell_session_options;
@@ -54,7 +67,8 @@ typedef struct sandcell_session_options {
 /* clang-format off */
 #ifdef __cplusplus
 #define SANDCELL_SESSION_OPTIONS_INIT \
-	{sizeof(sandcell_session_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	{sizeof(sandcell_session_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+	 0, 0}
 #else
 #define SANDCELL_SESSION_OPTIONS_INIT {.struct_size = sizeof(sandcell_session_options)}
 #endif
