@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define SC_ERROR_C
 #include "base/error.h"
 
 #include <stdio.h>
