@@ -1,6 +1,7 @@
 """One call: who asked, its deadline, and the result that it will get exactly once."""
 
 from _sandcell.loop import now
+from _sandcell.records import Record
 
 GRACE_MS = 500
 MAX_MS = 1 << 52
@@ -21,14 +22,20 @@ def number_field(header, name, default, maximum=MAX_MS):
 class Call:
     """A call that takes time: execute, cli, or a question to the kernel."""
 
-    def __init__(self, kind, client, header, parts):
+    def __init__(self, kind, client, header, parts, on_finished):
         self.kind = kind
         self.id = header["id"]
         self.client = client  # None once it is gone
         self.header = header
         self.parts = parts
+        self.on_finished = on_finished
         self.timeout_ms = number_field(header, "timeout_ms", 0)
         self.grace_ms = number_field(header, "grace_ms", GRACE_MS)
+        self.detached = header.get("detach") is True
+        if self.detached and not self.timeout_ms:
+            raise BadField("a detached call needs a timeout_ms")
+        self.record = Record()
+        self.waiters = []  # (client, id) that want the result, too
         self.started = 0
         self.timer = None
         self.stopping = None  # "timeout" or "interrupted", once a SIGINT was sent
@@ -38,20 +45,20 @@ class Call:
     def begin(self):
         self.started = now()
 
-    def send(self, header, content=b""):
+    def send_display(self, header, content):
+        header["id"] = self.id
+        self.record.add_display(header, content)
         if self.client:
-            header["id"] = self.id
             self.client.send_call(header, content)
 
     def send_output(self, stream, data):
+        self.record.add_output(stream, data)
         if self.client:
             self.client.send({"type": "output", "id": self.id, "stream": stream}, data)
 
     def finish(self, status, texts=(), **fields):
         """Sends the result.  texts: (name, bytes) pairs, cut to what a part may hold."""
         self.finished = True
-        if not self.client:
-            return
         parts = [(name, cut(text)) for name, text in texts if text]
         header = {
             "type": "result",
@@ -62,7 +69,19 @@ class Call:
         header.update(fields)
         if parts:
             header["parts"] = [[name, len(text)] for name, text in parts]
-        self.client.send_call(header, b"".join(text for _, text in parts))
+        content = b"".join(text for _, text in parts)
+        self.record.result = header, content
+        if self.client:
+            self.client.send_call(header, content)
+        for client, number in self.waiters:
+            self.record.replay(client, number)
+        self.on_finished(self)
+
+    def forget(self, client):
+        """A client is gone: the call goes on, nobody is told."""
+        if self.client is client:
+            self.client = None
+        self.waiters = [waiter for waiter in self.waiters if waiter[0] is not client]
 
 
 def cut(text):

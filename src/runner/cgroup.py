@@ -94,3 +94,13 @@ class OomCounter:
 
 def memory_used():
     return _number(_read("memory.current" if version() == 2 else "memory/memory.usage_in_bytes"))
+
+
+def cpu_used():
+    """CPU time of the container in ns, or None."""
+    if version() == 2:
+        for line in (_read("cpu.stat") or "").splitlines():
+            if line.startswith("usage_usec "):
+                return int(line.split()[1]) * 1000
+        return None
+    return _number(_read("cpuacct/cpuacct.usage") or _read("cpu,cpuacct/cpuacct.usage"))

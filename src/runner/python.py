@@ -85,13 +85,10 @@ class Python:
         else:
             self._begin(call)
 
-    def ids(self):
-        calls = [self.call] if self.call else []
-        return [call.id for call in (*calls, *self.queue)]
-
     def _begin(self, call):
         if self.kernel is None:
             self.start()
+        self.kernel.drain()  # what leftovers wrote until now is not this call's
         self.call = call
         self.calls += 1
         call.begin()
@@ -138,11 +135,15 @@ class Python:
             call.killed = True
             self._end_kernel(None, None)
 
+    def running(self):
+        """The call that runs and those that wait for it."""
+        return [self.call, *self.queue] if self.call else []
+
     def forget_client(self, client):
-        for call in (self.call, *self.queue):
-            if call and call.client is client:
-                call.client = None
-        self.queue = collections.deque(call for call in self.queue if call.client)
+        """What runs goes on; what only waited is dropped, unless it was meant to go on alone."""
+        for call in self.running():
+            call.forget(client)
+        self.queue = collections.deque(call for call in self.queue if call.client or call.detached)
 
     # ---- what the kernel says
 
@@ -191,7 +192,7 @@ class Python:
                 self._finish_done(header, content)
         elif kind == "display" and call.kind == "execute":
             self.kernel.drain()  # keep the order of text and pictures as well as pipes can
-            call.send({"type": "display", "parts": header.get("parts") or []}, content)
+            call.send_display({"type": "display", "parts": header.get("parts") or []}, content)
         elif kind == "reply" and call.kind != "execute":
             self._finish_reply(call, header, content)
         else:

@@ -17,14 +17,17 @@ from _sandcell.client import Client
 from _sandcell.commands import Command
 from _sandcell.loop import Loop, now
 from _sandcell.python import Python
+from _sandcell.records import Records
 from _sandcell.zygote_link import ZygoteError, ZygoteLink
 
 PROTOCOL = 1
 CALLS = (
-    "execute", "cli", "interrupt", "reset", "inspect", "complete", "history", "ping", "stat", "close",
+    "execute", "cli", "interrupt", "reset", "inspect", "complete", "history", "result",
+    "ping", "stat", "lease", "watch", "close",
 )  # fmt: skip
 SIGNALS = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT}
 TO_KERNEL = {"execute", "inspect", "complete", "history"}
+RECORDED = {"execute", "cli"}
 MAX_CLIENTS = 64
 COMMANDS_AT_ONCE = 16
 
@@ -88,6 +91,8 @@ class Supervisor:
         setup["landlock"] = drop.landlock_abi()
         self.clients = []
         self.commands = {}  # pid of the leader -> Command
+        self.records = Records()
+        self.watchers = []  # (client, id) that get an event for each call
         self.lease = None
         self.idle = None
         self.begun = now()
@@ -175,13 +180,19 @@ class Supervisor:
     def _count_lease(self):
         self.loop.cancel(self.lease)
         self.lease = None
-        if not self.clients:
+        if not self.clients and not any(call.detached for call in self._running()):
             self.lease = self.loop.after(self.setup["lease_ms"], self.exit)
 
     def _count_idle(self):
-        self.loop.cancel(self.idle)
         if self.setup.get("idle_ms"):
-            self.idle = self.loop.after(self.setup["idle_ms"], self.exit)
+            self.loop.cancel(self.idle)
+            self.idle = self.loop.after(self.setup["idle_ms"], self._idle_over)
+
+    def _idle_over(self):
+        if self._running():
+            self._count_idle()
+        else:
+            self.exit()
 
     # ---- clients
 
@@ -216,10 +227,10 @@ class Supervisor:
 
     def _client_gone(self, client):
         self.clients.remove(client)
+        self.watchers = [watcher for watcher in self.watchers if watcher[0] is not client]
         self.python.forget_client(client)
         for command in self.commands.values():
-            if command.call.client is client:
-                command.call.client = None
+            command.call.forget(client)
         self._drained()  # nobody holds the output back any more
         self._count_lease()
 
@@ -243,7 +254,7 @@ class Supervisor:
                 "python": "%d.%d.%d" % sys.version_info[:3],
                 "peercred": self.peercred,
                 "state": "ready" if self.python.kernel else "new",
-                "calls": self.python.ids() + [command.call.id for command in self.commands.values()],
+                "calls": [call.id for call in self._running()],
             }
         )
 
@@ -267,32 +278,47 @@ class Supervisor:
 
     def _call(self, client, header, content):
         kind = header["type"]
-        call = Call(kind, client, header, frames.split_parts(header, content) if content else {})
+        parts = frames.split_parts(header, content) if content else {}
+        call = Call(kind, client, header, parts, self._call_finished)
+        if kind in RECORDED:
+            self._tell_watchers("queued" if self.python.call and kind == "execute" else "started", call)
         if kind in TO_KERNEL:
             self.python.submit(call)
-        elif kind == "cli":
-            self._command(call)
-        elif kind == "reset":
-            self._reset(call)
-        elif kind == "ping":
-            call.finish("ok")
-        elif kind == "stat":
-            call.finish("ok", **self._stat())
         else:
-            call.finish("ok")
-            self.exit()
+            getattr(self, "_answer_" + kind)(call)
+
+    def _running(self):
+        return self.python.running() + [command.call for command in self.commands.values()]
+
+    def _call_finished(self, call):
+        if call.kind in RECORDED:
+            self.records.keep(call.id, call.record)
+            self._tell_watchers("ended", call)
+            self.last_call = now()
+            self._count_idle()
+        if not self.clients and self.lease is None:
+            # The call is still in its place; look again when it has left it.
+            self.loop.after(0, self._count_lease)
+
+    def _tell_watchers(self, event, call):
+        for client, number in self.watchers:
+            frame = {"type": "event", "id": number, "event": event, "call": call.id, "kind": call.kind}
+            if call.record.result:
+                result = call.record.result[0]
+                frame.update(status=result["status"], duration_ns=result["duration_ns"])
+            client.send(frame)
 
     def _interrupt(self, target):
         for command in list(self.commands.values()):
             if command.call.id == target:
                 command.stop("interrupted")
                 return
-        for call in (self.python.call, *self.python.queue):
-            if call and call.id == target:
+        for call in self.python.running():
+            if call.id == target:
                 self.python.stop_call(call, "interrupted")
                 return
 
-    def _command(self, call):
+    def _answer_cli(self, call):
         if "form" not in call.parts:
             raise BadField("cli without a form")
         if len(self.commands) >= COMMANDS_AT_ONCE:
@@ -308,17 +334,59 @@ class Supervisor:
     def _command_finished(self, command):
         self.commands.pop(command.pid, None)
 
-    def _reset(self, call):
+    def _answer_result(self, call):
+        """Again what a call left behind; waits for one that still runs."""
+        target = number_field(call.header, "target", 0)
+        record = self.records.get(target)
+        running = [other for other in self._running() if other.id == target]
+        if record:
+            record.replay(call.client, call.id)
+        elif running:
+            running[0].waiters.append((call.client, call.id))
+        else:
+            text = "no call %d is known here: it never came, or its result is kept no longer" % target
+            call.finish("lost", [("error", text.encode())])
+
+    def _answer_reset(self, call):
         call.begin()
         self.python.reset()
+        self.records.clear()
         call.finish("ok", state_preserved=False)
 
-    def _stat(self):
-        used = cgroup.memory_used()
-        return {
-            "processes": len(procs.user_processes(self.setup["uid"])),
-            "memory_bytes": used,
-            "calls": self.python.calls,
-            "idle_ms": (now() - self.last_call) // 1_000_000,
-            "age_ms": (now() - self.begun) // 1_000_000,
-        }
+    def _answer_ping(self, call):
+        call.finish("ok")
+
+    def _answer_lease(self, call):
+        """A new length for the time without a client; 0 asks only."""
+        lease_ms = number_field(call.header, "lease_ms", 0)
+        if lease_ms:
+            self.setup["lease_ms"] = lease_ms
+        call.finish("ok", lease_ms=self.setup["lease_ms"])
+
+    def _answer_watch(self, call):
+        """From now on an event frame for each call, until the client leaves."""
+        self.watchers.append((call.client, call.id))
+        call.finish("ok")
+
+    def _answer_close(self, call):
+        call.finish("ok")
+        self.exit()
+
+    def _answer_stat(self, call):
+        age = (now() - self.begun) // 1_000_000
+        life = self.setup.get("max_life_ms")
+        running = self._running()
+        call.finish(
+            "ok",
+            processes=len(procs.user_processes(self.setup["uid"])),
+            memory_bytes=cgroup.memory_used(),
+            cpu_ns=cgroup.cpu_used(),
+            calls=self.python.calls,
+            running=[other.id for other in running],
+            running_ms=(now() - running[0].started) // 1_000_000 if running and running[0].started else 0,
+            clients=len(self.clients),
+            idle_ms=0 if running else (now() - self.last_call) // 1_000_000,
+            age_ms=age,
+            lease_ms=self.setup["lease_ms"],
+            life_left_ms=max(life - age, 0) if life else None,
+        )

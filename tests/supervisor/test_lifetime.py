@@ -125,3 +125,76 @@ def test_a_stalled_client_does_not_stop_the_deadline(make_cell):
     outcome = second.run("'served'", timeout_ms=60000)
     assert outcome.output == '"served"', outcome
     assert cell.client.wait(number).status == "timeout"
+
+
+def test_a_result_can_be_fetched_again(cell):
+    number = cell.client.start("print('once'); 6 * 7")
+    first = cell.client.wait(number)
+    second = cell.attach()
+    for client in (cell.client, second):
+        again = client.call("result", target=number)
+        assert again.header["target"] == number
+        assert (again.status, again.output, again.out[1]) == ("ok", first.output, b"once\n"), again
+    second.close()
+
+
+def test_a_result_outlives_its_client(make_cell):
+    cell = make_cell(lease_ms=20000)
+    number = cell.client.start("import time\nprint('on my own', flush=True)\ntime.sleep(1)\n'done'")
+    cell.client.close()
+    second = cell.attach()
+    outcome = second.call("result", target=number)
+    assert (outcome.status, outcome.output, outcome.out[1]) == ("ok", '"done"', b"on my own\n"), outcome
+
+
+def test_an_unknown_result_is_lost(cell):
+    assert cell.client.call("result", target=12345).status == "lost"
+
+
+def test_what_is_kept_of_a_result_is_bounded_and_counted(cell):
+    number = cell.client.start("import sys\nfor i in range(300): sys.stdout.write('%09d\\n' % i * 1000)\nsys.stdout.flush()")
+    cell.client.wait(number)
+    number = cell.client.send("result", target=number)
+    kept, dropped = b"", 0
+    while True:
+        header, content = cell.client.read()
+        if header["type"] == "result":
+            break
+        kept += content
+        dropped += header.get("dropped", 0)
+    assert len(kept) + dropped == 3000000 and len(kept) < 2 << 20 and dropped > 0
+    assert kept.startswith(b"000000000\n") and kept.endswith(b"000000299\n")
+
+
+def test_a_detached_call_needs_a_timeout_and_gets_its_time(make_cell):
+    cell = make_cell(lease_ms=300)
+    second = cell.attach()
+    second.start("1", detach=True)
+    assert "timeout_ms" in second.read()[0]["message"]
+    number = cell.client.start("import time; time.sleep(2)\nopen('/workspace/done', 'w').close()\n'done'", detach=True, timeout_ms=30000)
+    assert cell.client.call("ping").status == "ok"
+    cell.client.close()
+    second.close()
+    third = cell.attach()
+    outcome = third.call("result", target=number)
+    assert outcome.output == '"done"', outcome
+    third.close()
+    cell.wait_gone()
+
+
+def test_somebody_can_watch(make_cell):
+    cell = make_cell()
+    watcher = cell.attach()
+    assert watcher.call("watch").status == "ok"
+    number = cell.client.start("1/0")
+    cell.client.wait(number)
+    seen = [watcher.read()[0] for _ in range(2)]
+    assert [event["event"] for event in seen] == ["started", "ended"]
+    assert {event["call"] for event in seen} == {number} and seen[1]["status"] == "error"
+
+
+def test_a_lease_can_be_changed(make_cell):
+    cell = make_cell(lease_ms=60000)
+    assert cell.client.call("lease", lease_ms=200).header["lease_ms"] == 200
+    cell.client.close()
+    cell.wait_gone()
