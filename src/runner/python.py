@@ -15,7 +15,7 @@ from _sandcell.kernel_link import KernelLink
 LATE_KEPT = 65536
 KERNEL_STATUS = {"ok", "error", "exited"}
 OUTPUT_KINDS = {"none", "json", "repr"}
-SILENT_DEATH_MS = 1000  # from a closed control socket to the end of its process
+SILENT_DEATH_MS = 500  # from a closed control socket to the end of its process
 
 
 class Python:
