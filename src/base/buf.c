@@ -87,10 +87,10 @@ int sc_buf_printf(sc_buf *buf, const char *fmt, ...)
 
 void sc_buf_consume(sc_buf *buf, size_t len)
 {
-	if (len == 0)
-		return;
 	if (len > buf->len)
 		len = buf->len;
+	if (len == 0)
+		return; /* there may be no memory yet */
 	memmove(buf->data, buf->data + len, buf->len - len);
 	buf->len -= len;
 	buf->data[buf->len] = '\0';
