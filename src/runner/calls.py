@@ -41,6 +41,7 @@ class Call:
         self.stopping = None  # "timeout" or "interrupted", once a SIGINT was sent
         self.killed = False
         self.finished = False
+        self.before_result = None  # function(send) that holds the result back for a moment
 
     def begin(self):
         self.started = now()
@@ -59,7 +60,6 @@ class Call:
     def finish(self, status, texts=(), **fields):
         """Sends the result.  texts: (name, bytes) pairs, cut to what a part may hold."""
         self.finished = True
-        parts = [(name, cut(text)) for name, text in texts if text]
         header = {
             "type": "result",
             "id": self.id,
@@ -67,6 +67,13 @@ class Call:
             "duration_ns": now() - self.started if self.started else 0,
         }
         header.update(fields)
+        if self.before_result:
+            self.before_result(lambda more: self._send_result(header, [*texts, *more]))
+        else:
+            self._send_result(header, texts)
+
+    def _send_result(self, header, texts):
+        parts = [(name, cut(text)) for name, text in texts if text]
         if parts:
             header["parts"] = [[name, len(text)] for name, text in parts]
         content = b"".join(text for _, text in parts)

@@ -5,13 +5,14 @@ pipeline, and ends when it is told to, when a lease or a life has run out, or wh
 """
 
 import ctypes
+import json
 import os
 import signal
 import socket
 import struct
 import sys
 
-from _sandcell import cgroup, drop, frames, procs
+from _sandcell import artifacts, cgroup, drop, frames, procs
 from _sandcell.calls import BadField, Call, number_field
 from _sandcell.client import Client
 from _sandcell.commands import Command
@@ -91,6 +92,7 @@ class Supervisor:
         setup["landlock"] = drop.landlock_abi()
         self.clients = []
         self.commands = {}  # pid of the leader -> Command
+        self.scans = {}  # pid -> Scan
         self.records = Records()
         self.watchers = []  # (client, id) that get an event for each call
         self.lease = None
@@ -107,7 +109,7 @@ class Supervisor:
             setup,
             self.zygote,
             cgroup.OomCounter(),
-            lambda: list(self.commands),
+            lambda: [*self.commands, *self.scans],
             self._reap,
         )
 
@@ -171,9 +173,9 @@ class Supervisor:
 
     def _reap(self):
         for pid, status, usage in procs.reap():
-            command = self.commands.get(pid)
-            if command:
-                command.on_child_ended(status)
+            other = self.commands.get(pid) or self.scans.get(pid)
+            if other:
+                other.on_child_ended(status)
             else:
                 self.python.on_child_ended(pid, status, usage)
 
@@ -282,7 +284,9 @@ class Supervisor:
         call = Call(kind, client, header, parts, self._call_finished)
         if kind in RECORDED:
             self._tell_watchers("queued" if self.python.call and kind == "execute" else "started", call)
-        if kind in TO_KERNEL:
+        if kind == "execute" and header.get("artifacts") is True:
+            self._execute_listed(call)
+        elif kind in TO_KERNEL:
             self.python.submit(call)
         else:
             getattr(self, "_answer_" + kind)(call)
@@ -333,6 +337,39 @@ class Supervisor:
 
     def _command_finished(self, command):
         self.commands.pop(command.pid, None)
+
+    # ---- artifacts
+
+    def _execute_listed(self, call):
+        """The workspace is listed before the call starts and once more when it has ended."""
+
+        def after(before):
+            if before is not None:
+                call.before_result = lambda send: self._list(lambda now: send(changes(before, now)))
+            if call.client or call.detached:
+                self.python.submit(call)
+
+        def changes(before, now):
+            found = now is not None and artifacts.compare(before, now)
+            return [("artifacts", json.dumps(found).encode("ascii"))] if found else []
+
+        self._list(after)
+
+    def _list(self, on_listing):
+        """Gives the listing of the workspace to a function; None where there is none to be had."""
+
+        def done(scan, listing):
+            self.scans.pop(scan.pid, None)
+            on_listing(listing)
+
+        try:
+            scan = artifacts.Scan(self.loop, self.setup, self.zygote, done)
+        except ZygoteError:
+            on_listing(None)
+        else:
+            self.scans[scan.pid] = scan
+
+    # ---- other calls
 
     def _answer_result(self, call):
         """Again what a call left behind; waits for one that still runs."""

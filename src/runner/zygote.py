@@ -106,6 +106,10 @@ def _child(request, fds, setup):
     os.chdir(setup["cwd"])
     if request["kind"] == "kernel":
         _start_kernel(control, setup)
+    elif request["kind"] == "scan":
+        from _sandcell import artifacts
+
+        artifacts.main(control, request)
     else:
         from _sandcell import cli
 
