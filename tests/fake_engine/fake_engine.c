@@ -46,6 +46,7 @@ struct fake_engine {
 	pthread_cond_t idle;
 	long long sent;
 	long long cut_at;
+	size_t drop_at;
 	int left;
 };
 
@@ -92,6 +93,14 @@ static int ready(const fake_engine *fake, int fd, short events)
 	return entries[1].revents ? 0 : 1;
 }
 
+static bool is_dropped(fake_engine *fake, size_t len)
+{
+	(void)pthread_mutex_lock(&fake->lock);
+	bool dropped = fake->drop_at > 0 && len >= fake->drop_at;
+	(void)pthread_mutex_unlock(&fake->lock);
+	return dropped;
+}
+
 /* Takes more bytes from the connection; 0 at its end. */
 static int receive(struct connection *c)
 {
@@ -109,7 +118,7 @@ static int receive(struct connection *c)
 	memcpy(c->in + c->in_len, piece, (size_t)n);
 	c->in_len += (size_t)n;
 	c->in[c->in_len] = '\0';
-	return 1;
+	return !is_dropped(c->fake, c->in_len);
 }
 
 static const char *header(const char *head, const char *name)
@@ -586,6 +595,13 @@ void fake_cut_at(fake_engine *fake, long long n)
 {
 	(void)pthread_mutex_lock(&fake->lock);
 	fake->cut_at = n < 0 ? -1 : fake->sent + n;
+	(void)pthread_mutex_unlock(&fake->lock);
+}
+
+void fake_drop_uploads(fake_engine *fake, size_t len)
+{
+	(void)pthread_mutex_lock(&fake->lock);
+	fake->drop_at = len;
 	(void)pthread_mutex_unlock(&fake->lock);
 }
 

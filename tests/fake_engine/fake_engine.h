@@ -62,6 +62,8 @@ void fake_reply(fake_engine *fake, const char *on, int status, const char *body)
  * and goes on as if nothing had been; -1: never.
  */
 void fake_cut_at(fake_engine *fake, long long n);
+/* Closes a connection once it has received so many bytes of one request; 0: never. */
+void fake_drop_uploads(fake_engine *fake, size_t len);
 /* Bytes sent so far. */
 long long fake_sent(fake_engine *fake);
 
