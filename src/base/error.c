@@ -139,6 +139,13 @@ int sc_context(sandcell_error **err_out, int rc, const char *fmt, ...)
 	return rc;
 }
 
+int sc_error_recode(sandcell_error **err_out, int code)
+{
+	if (err_out && *err_out && *err_out != &out_of_memory)
+		(*err_out)->code = code;
+	return code;
+}
+
 int sc_error_move(sandcell_error **err_out, sandcell_error **from, int rc)
 {
 	if (err_out) {

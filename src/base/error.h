@@ -27,6 +27,8 @@ __attribute__((format(printf, 4, 5))) int sc_fail_http(
 __attribute__((format(printf, 3, 4))) int sc_context(
 	sandcell_error **err_out, int rc, const char *fmt, ...);
 int sc_fail_nomem(sandcell_error **err_out);
+/* Changes the code and keeps the rest; returns it. */
+int sc_error_recode(sandcell_error **err_out, int code);
 /* Hands *from over to err_out (in place of what it holds), if there is one; returns rc. */
 int sc_error_move(sandcell_error **err_out, sandcell_error **from, int rc);
 
