@@ -30,18 +30,19 @@ static void replace_oldest(sc_capture *capture, const char *data, size_t len)
 		capture->oldest -= capture->kept.max - capture->head;
 }
 
-int sc_capture_add(sc_capture *capture, const void *data, size_t len)
+void sc_capture_add(sc_capture *capture, const void *data, size_t len)
 {
 	size_t room = capture->kept.max - capture->kept.len;
 	size_t ring = capture->kept.max - capture->head;
 	const char *at = data;
-	int rc;
 
 	if (room > len)
 		room = len;
-	rc = sc_buf_append(&capture->kept, at, room);
-	if (rc < 0)
-		return rc;
+	if (sc_buf_append(&capture->kept, at, room) < 0) {
+		/* The rest of the stream is dropped, too: it would not be its tail. */
+		capture->dropped += len;
+		return;
+	}
 	at += room;
 	len -= room;
 	capture->dropped += len;
@@ -51,26 +52,30 @@ int sc_capture_add(sc_capture *capture, const void *data, size_t len)
 	}
 	if (len > 0)
 		replace_oldest(capture, at, len);
-	return 0;
 }
 
-int sc_capture_finish(sc_capture *capture)
+static void reverse(char *data, size_t len)
+{
+	for (size_t i = 0; i < len / 2; i++) {
+		char c = data[i];
+		data[i] = data[len - 1 - i];
+		data[len - 1 - i] = c;
+	}
+}
+
+/* Turns the ring in place: reversing both pieces and then the whole swaps them. */
+void sc_capture_finish(sc_capture *capture)
 {
 	size_t early = capture->oldest - capture->head; /* bytes that belong at the end */
-	sc_autofree char *aside = NULL;
-	char *ring = capture->kept.data + capture->head;
 
-	if (capture->dropped == 0 || early == 0)
-		return 0;
-	aside = sc_malloc(early);
-	if (!aside)
-		return SANDCELL_E_NOMEM;
-	memcpy(aside, ring, early);
+	if (early == 0)
+		return;
+	char *ring = capture->kept.data + capture->head;
 	size_t late = capture->kept.len - capture->oldest;
-	memmove(ring, ring + early, late);
-	memcpy(ring + late, aside, early);
+	reverse(ring, early);
+	reverse(ring + early, late);
+	reverse(ring, early + late);
 	capture->oldest = capture->head;
-	return 0;
 }
 
 void sc_capture_clear(sc_capture *capture)

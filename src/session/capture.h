@@ -20,9 +20,10 @@ typedef struct sc_capture {
 } sc_capture;
 
 void sc_capture_init(sc_capture *capture, uint64_t max);
-int sc_capture_add(sc_capture *capture, const void *data, size_t len);
+/* Never fails: what finds no memory is dropped, with all that follows. */
+void sc_capture_add(sc_capture *capture, const void *data, size_t len);
 /* Puts the tail in order.  Nothing may be added afterwards. */
-int sc_capture_finish(sc_capture *capture);
+void sc_capture_finish(sc_capture *capture);
 void sc_capture_clear(sc_capture *capture);
 
 #endif
