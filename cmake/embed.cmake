@@ -1,0 +1,30 @@
+# cmake -DOUT=FILE.c -DRUNNER=src/runner -DMODULES=a,b -P embed.cmake
+# Writes the Python of src/runner as the tables that session/runner_source.h declares.
+function(embed symbol path)
+  file(READ ${path} hex HEX)
+  string(REGEX REPLACE "(................................)" "\\1\n\t" hex "${hex}")
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," hex "${hex}")
+  set(code "${code}static const unsigned char ${symbol}[] = {\n\t${hex}0x00};\n\n" PARENT_SCOPE)
+endfunction()
+
+function(entry symbol name)
+  set(entry "{.name = \"${name}\", .text = (const char *)${symbol}, .len = sizeof(${symbol}) - 1}" PARENT_SCOPE)
+endfunction()
+
+string(REPLACE "," ";" modules "${MODULES}")
+set(code "/* Made by cmake/embed.cmake from ${RUNNER}; do not edit. */\n#include \"session/runner_source.h\"\n\n")
+set(table "")
+foreach(module IN LISTS modules)
+  embed(module_${module} ${RUNNER}/${module}.py)
+  entry(module_${module} ${module})
+  string(APPEND table "\t${entry},\n")
+endforeach()
+string(APPEND table "\t{.name = 0},\n")
+
+set(singles "")
+foreach(single IN ITEMS boot stage0_init stage0_connect)
+  embed(${single} ${RUNNER}/${single}.py)
+  entry(${single} ${single})
+  string(APPEND singles "const struct sc_runner_source sc_runner_${single} = ${entry};\n")
+endforeach()
+file(WRITE ${OUT} "${code}const struct sc_runner_source sc_runner_modules[] = {\n${table}};\n${singles}")
