@@ -3,6 +3,7 @@
  * The membrane: checks arguments, loads option structs, and hands on.  Nothing else sees a
  * caller's struct.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +11,8 @@
 #include "base/opts.h"
 #include "engine/info.h"
 #include "sandcell/sandcell.h"
+#include "session/execute.h"
+#include "session/session.h"
 
 #define STRING_(x) #x
 #define STRING(x)  STRING_(x)
@@ -35,6 +38,20 @@ int sandcell_has_feature(const char *name)
 			return 1;
 	}
 	return 0;
+}
+
+/*
+ * A function fails with the codes that its comment lists, and with SANDCELL_E_FAIL.  Any
+ * other one is a mistake of ours: found by the tests, and harmless in a release.
+ */
+#define CODE(code) (1u << -(code))
+
+static int documented(int rc, unsigned codes, sandcell_error **err_out)
+{
+	if (rc >= 0 || (codes | CODE(SANDCELL_E_FAIL)) & CODE(rc))
+		return rc;
+	assert(!"a code that the header does not list");
+	return sc_error_recode(err_out, SANDCELL_E_FAIL);
 }
 
 /* ---- engine ---- */
@@ -99,4 +116,116 @@ void sandcell_engine_free(sandcell_engine *engine)
 void sandcell_string_free(char *text)
 {
 	sc_free(text);
+}
+
+/* ---- session ---- */
+
+#define SESSION_OPTIONS_FIRST sizeof(sandcell_session_options)
+
+void sandcell_session_options_init(sandcell_session_options *opts, size_t size)
+{
+	memset(opts, 0, size);
+	opts->struct_size = size;
+}
+
+int sandcell_session_open(sandcell_engine *engine, const sandcell_session_options *opts,
+	sandcell_session **session_out, sandcell_error **err_out)
+{
+	const unsigned codes = CODE(SANDCELL_E_INVAL) | CODE(SANDCELL_E_CONNECT) |
+			       CODE(SANDCELL_E_NOTFOUND) | CODE(SANDCELL_E_CONFLICT) |
+			       CODE(SANDCELL_E_ENGINE) | CODE(SANDCELL_E_PROTOCOL) |
+			       CODE(SANDCELL_E_TIMEOUT) | CODE(SANDCELL_E_LIMIT) |
+			       CODE(SANDCELL_E_GONE) | CODE(SANDCELL_E_NOMEM);
+	sandcell_session_options mine;
+	int rc;
+
+	if (!engine || !session_out)
+		return sc_fail(err_out, SANDCELL_E_INVAL, "engine or session_out is NULL");
+	rc = sc_opts_load(&mine, sizeof(mine), SESSION_OPTIONS_FIRST, opts,
+		"sandcell_session_options", err_out);
+	if (rc == 0)
+		rc = sc_session_open(engine, &mine, session_out, err_out);
+	return documented(rc, codes, err_out);
+}
+
+const char *sandcell_session_get_container(const sandcell_session *session)
+{
+	return session->container;
+}
+
+const char *sandcell_session_get_name(const sandcell_session *session)
+{
+	return session->config.name;
+}
+
+const char *sandcell_session_get_json(const sandcell_session *session)
+{
+	return session->json;
+}
+
+int sandcell_reset(sandcell_session *session, sandcell_error **err_out)
+{
+	const unsigned codes = CODE(SANDCELL_E_INVAL) | CODE(SANDCELL_E_CLOSED) |
+			       CODE(SANDCELL_E_BUSY) | CODE(SANDCELL_E_GONE) |
+			       CODE(SANDCELL_E_TIMEOUT) | CODE(SANDCELL_E_PROTOCOL) |
+			       CODE(SANDCELL_E_NOMEM);
+
+	if (!session)
+		return sc_fail(err_out, SANDCELL_E_INVAL, "session is NULL");
+	return documented(sc_session_reset(session, err_out), codes, err_out);
+}
+
+void sandcell_interrupt(sandcell_session *session)
+{
+	if (session)
+		sc_session_interrupt(session);
+}
+
+int sandcell_session_close(sandcell_session *session, sandcell_error **err_out)
+{
+	const unsigned codes = CODE(SANDCELL_E_INVAL) | CODE(SANDCELL_E_BUSY) |
+			       CODE(SANDCELL_E_CONNECT) | CODE(SANDCELL_E_ENGINE) |
+			       CODE(SANDCELL_E_PROTOCOL) | CODE(SANDCELL_E_TIMEOUT) |
+			       CODE(SANDCELL_E_NOMEM);
+
+	if (!session)
+		return sc_fail(err_out, SANDCELL_E_INVAL, "session is NULL");
+	return documented(sc_session_close(session, err_out), codes, err_out);
+}
+
+void sandcell_session_free(sandcell_session *session)
+{
+	sc_session_free(session);
+}
+
+/* ---- execute ---- */
+
+#define EXECUTE_OPTIONS_FIRST sizeof(sandcell_execute_options)
+
+void sandcell_execute_options_init(sandcell_execute_options *opts, size_t size)
+{
+	memset(opts, 0, size);
+	opts->struct_size = size;
+}
+
+int sandcell_execute(sandcell_session *session, const char *code, size_t code_len,
+	const sandcell_execute_options *opts, sandcell_result **result_out,
+	sandcell_error **err_out)
+{
+	const unsigned codes = CODE(SANDCELL_E_INVAL) | CODE(SANDCELL_E_CLOSED) |
+			       CODE(SANDCELL_E_BUSY) | CODE(SANDCELL_E_CALLBACK) |
+			       CODE(SANDCELL_E_GONE) | CODE(SANDCELL_E_LIMIT) |
+			       CODE(SANDCELL_E_NOMEM);
+	sandcell_execute_options mine;
+	int rc;
+
+	if (!session || (!code && code_len > 0) || !result_out)
+		return sc_fail(
+			err_out, SANDCELL_E_INVAL, "session, code or result_out is NULL");
+	rc = sc_opts_load(&mine, sizeof(mine), EXECUTE_OPTIONS_FIRST, opts,
+		"sandcell_execute_options", err_out);
+	if (rc == 0)
+		rc = sc_execute(
+			session, code ? code : "", code_len, &mine, result_out, err_out);
+	return documented(rc, codes, err_out);
 }

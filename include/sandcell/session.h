@@ -108,7 +108,8 @@ SANDCELL_API const char *sandcell_session_get_json(const sandcell_session *sessi
  * Clear variables, results, history and every process the code left behind.
  *
  * The container and the files stay.
- * @return 0, #SANDCELL_E_CLOSED, #SANDCELL_E_GONE, #SANDCELL_E_TIMEOUT,
+ * @return 0, #SANDCELL_E_INVAL (in a forked child), #SANDCELL_E_CLOSED, #SANDCELL_E_BUSY
+ *         (from inside a callback), #SANDCELL_E_GONE, #SANDCELL_E_TIMEOUT,
  *         #SANDCELL_E_PROTOCOL or #SANDCELL_E_NOMEM
  */
 SANDCELL_API SANDCELL_NODISCARD int sandcell_reset(
@@ -124,8 +125,11 @@ SANDCELL_API void sandcell_interrupt(sandcell_session *session);
 /**
  * Remove the container and wait until it is gone.  Calling it twice is fine.
  *
- * @return 0, #SANDCELL_E_CONNECT, #SANDCELL_E_ENGINE, #SANDCELL_E_TIMEOUT or
- *         #SANDCELL_E_NOMEM
+ * May be called while another thread runs a call, which then ends as lost.
+ *
+ * @return 0, #SANDCELL_E_INVAL (in a forked child), #SANDCELL_E_BUSY (from inside a
+ *         callback), #SANDCELL_E_CONNECT, #SANDCELL_E_ENGINE, #SANDCELL_E_PROTOCOL,
+ *         #SANDCELL_E_TIMEOUT or #SANDCELL_E_NOMEM
  */
 SANDCELL_API int sandcell_session_close(
 	sandcell_session *session, sandcell_error **err_out);

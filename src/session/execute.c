@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/execute.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "session/call.h"
+#include "session/recover.h"
+#include "session/result.h"
+
+/* Between SIGINT and SIGKILL; the supervisor's default, sent all the same. */
+#define GRACE_MS 500
+/* What the supervisor may take beyond its own deadline before the host acts. */
+#define BACKSTOP_MS 5000
+
+/* A call that runs. */
+struct run {
+	sandcell_session *s;
+	sc_call call;
+	sandcell_result *result;
+	sandcell_output_fn on_output;
+	void *output_user;
+	sc_deadline deadline; /* the host's own */
+	bool interrupted;     /* the interrupt was sent */
+	bool stopped;	      /* by the callback */
+};
+
+/* ---- what comes ---- */
+
+static int take_output(int stream, const void *data, size_t len, uint64_t dropped,
+	void *user, sandcell_error **err_out)
+{
+	struct run *run = user;
+
+	(void)err_out;
+	sc_result_add_output(run->result, stream, data, len, dropped);
+	if (run->on_output && !run->stopped && len > 0)
+		run->stopped = run->on_output((sandcell_stream)stream, data, len,
+				       run->output_user) != 0;
+	return 0;
+}
+
+static int take_display(sc_content *content, void *user, sandcell_error **err_out)
+{
+	struct run *run = user;
+
+	(void)err_out;
+	sc_result_add_display(run->result, content);
+	return 0;
+}
+
+/* ---- running ---- */
+
+static int send_interrupt(struct run *run, sandcell_error **err_out)
+{
+	sc_autojson *header = json_pack(
+		"{s:s, s:I}", "type", "interrupt", "target", (json_int_t)run->call.id);
+
+	if (!header)
+		return sc_fail_nomem(err_out);
+	run->interrupted = true;
+	run->deadline =
+		sc_deadline_min(run->deadline, sc_deadline_in_ms(GRACE_MS + BACKSTOP_MS));
+	return sc_channel_send_frame(run->s->channel, header, err_out);
+}
+
+/* Pumps until the result has come; what ends it earlier is returned. */
+static int pump_to_end(struct run *run, sandcell_error **err_out)
+{
+	while (!sc_call_ended(&run->call)) {
+		int rc = sc_channel_pump(run->s->channel, run->deadline, err_out);
+		bool woken = rc == SC_PUMP_WOKEN;
+
+		if (sc_call_ended(&run->call))
+			break;
+		if (rc == SC_PUMP_TIMEOUT)
+			return sc_fail(err_out, SANDCELL_E_TIMEOUT,
+				"the supervisor did not keep the deadline");
+		if (woken && atomic_load(&run->s->closing))
+			return sc_fail(err_out, SANDCELL_E_CLOSED,
+				"the session was closed during the call");
+		if (rc >= 0 && (woken || run->stopped) && !run->interrupted)
+			rc = send_interrupt(run, err_out);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* ---- results ---- */
+
+/* The container did not give a result: the host's verdict takes its place. */
+static void give_verdict(struct run *run, int rc, const char *why)
+{
+	sandcell_result *result = run->result;
+	struct sc_verdict verdict;
+
+	sc_recover(run->s, sc_loss_of(rc), &verdict);
+	if (rc == SANDCELL_E_TIMEOUT)
+		verdict.status = run->interrupted ? SANDCELL_RESULT_INTERRUPTED
+						  : SANDCELL_RESULT_TIMEOUT;
+	sc_log_line(sc_engine_log(run->s->engine), "call lost: %s: %s", why, verdict.text);
+	sc_result_set_verdict(result, verdict.status, verdict.text);
+	result->exit_code = verdict.exit_code;
+	result->signal = verdict.signal;
+	result->container_restarted = verdict.replaced;
+}
+
+static int finish(struct run *run, int rc, sandcell_error **err_out)
+{
+	SANDCELL_CLEANUP(sc_error_freep) sandcell_error *why = NULL;
+
+	if (rc == 0 && strcmp(sc_json_get_str(run->call.result, "status", ""), "busy") == 0)
+		return sc_fail(
+			err_out, SANDCELL_E_BUSY, "another client's call is running");
+	if (rc == 0)
+		rc = sc_result_finish(
+			run->result, run->call.result, &run->call.content, &why);
+	if (rc < 0)
+		give_verdict(run, rc, sandcell_error_get_message(why));
+	sc_result_seal(run->result);
+	if (run->s->replaced)
+		run->result->container_restarted = true;
+	run->s->replaced = false;
+	if (run->stopped)
+		return sc_fail(err_out, SANDCELL_E_CALLBACK,
+			"the output callback asked to stop the call");
+	return 0;
+}
+
+/* Runs what the header and parts say, on a session that was entered. */
+static int run_call(struct run *run, const json_t *header, const sc_part *parts,
+	size_t count, sandcell_error **err_out)
+{
+	static const struct sc_call_handlers handlers = {
+		.output = take_output,
+		.display = take_display,
+	};
+	SANDCELL_CLEANUP(sc_error_freep) sandcell_error *why = NULL;
+	uint64_t id = (uint64_t)sc_json_get_int(header, "id", 0);
+	int rc;
+
+	rc = sc_call_init(&run->call, id, header, parts, count, &handlers, run, err_out);
+	if (rc < 0)
+		return rc;
+	rc = sc_channel_start(run->s->channel, &run->call, err_out);
+	if (rc < 0)
+		return rc;
+	rc = pump_to_end(run, &why);
+	sc_channel_drop(run->s->channel, &run->call);
+	if (rc < 0)
+		sc_log_line(sc_engine_log(run->s->engine), "call %" PRIu64 " failed: %s",
+			id, sandcell_error_get_message(why));
+	rc = finish(run, rc, err_out);
+	sc_call_clear(&run->call);
+	return rc;
+}
+
+/* ---- execute ---- */
+
+static uint32_t effective_timeout(const sandcell_session *s, uint32_t timeout_ms)
+{
+	uint32_t ms = timeout_ms ? timeout_ms : s->config.timeout_ms;
+
+	return ms == SANDCELL_NO_TIMEOUT ? 0 : ms;
+}
+
+static sc_deadline backstop(uint32_t timeout_ms)
+{
+	if (timeout_ms == 0)
+		return SC_NEVER;
+	return sc_deadline_in_ms((uint64_t)timeout_ms + GRACE_MS + BACKSTOP_MS);
+}
+
+static json_t *text_list(const char *const *texts)
+{
+	json_t *list = json_array();
+
+	for (; texts && *texts; texts++) {
+		if (json_array_append_new(list, json_string(*texts)) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+static int make_header(uint64_t id, const sandcell_execute_options *opts,
+	uint32_t timeout_ms, json_t **out, sandcell_error **err_out)
+{
+	json_t *header = json_pack("{s:s, s:I, s:I, s:i}", "type", "execute", "id",
+		(json_int_t)id, "timeout_ms", (json_int_t)timeout_ms, "grace_ms", GRACE_MS);
+	int bad = header ? 0 : -1;
+
+	if (opts->script)
+		bad |= json_object_set_new(header, "script", json_string(opts->script));
+	if (opts->args)
+		bad |= json_object_set_new(header, "args", text_list(opts->args));
+	if (bad) {
+		json_decref(header);
+		return sc_fail(err_out, SANDCELL_E_INVAL,
+			"the script's name or arguments are not UTF-8");
+	}
+	*out = header;
+	return 0;
+}
+
+static int check_input(const char *code, size_t code_len,
+	const sandcell_execute_options *opts, sandcell_error **err_out)
+{
+	if (opts->flags)
+		return sc_fail(err_out, SANDCELL_E_INVAL, "unknown execute flags 0x%x",
+			opts->flags);
+	if (code_len > SC_MAX_CODE)
+		return sc_fail(err_out, SANDCELL_E_LIMIT,
+			"code of %zu bytes, at most %zu are possible", code_len,
+			SC_MAX_CODE);
+	size_t good = sc_utf8_check(code, code_len);
+	if (good < code_len)
+		return sc_fail(err_out, SANDCELL_E_INVAL,
+			"the code is not UTF-8 at byte %zu", good);
+	return 0;
+}
+
+static int execute_entered(sandcell_session *s, const char *code, size_t code_len,
+	const sandcell_execute_options *opts, sandcell_result *result,
+	sandcell_error **err_out)
+{
+	uint32_t timeout_ms = effective_timeout(s, opts->timeout_ms);
+	const sc_part parts[] = {
+		{.name = "code", .data = code, .len = code_len},
+		{.name = "stdin", .data = opts->stdin_data, .len = opts->stdin_len},
+	};
+	struct run run = {
+		.s = s,
+		.result = result,
+		.on_output = opts->on_output,
+		.output_user = opts->output_user,
+		.deadline = backstop(timeout_ms),
+	};
+	sc_autojson *header = NULL;
+	int rc;
+
+	rc = make_header(
+		sc_channel_next_id(s->channel), opts, timeout_ms, &header, err_out);
+	if (rc < 0)
+		return rc;
+	return run_call(&run, header, parts, opts->stdin_data ? 2 : 1, err_out);
+}
+
+int sc_execute(sandcell_session *s, const char *code, size_t code_len,
+	const sandcell_execute_options *opts, sandcell_result **result_out,
+	sandcell_error **err_out)
+{
+	SANDCELL_CLEANUP(sc_result_freep) sandcell_result *result = NULL;
+	uint64_t output_max = opts->output_max ? opts->output_max : s->config.output_max;
+	int rc;
+
+	rc = check_input(code, code_len, opts, err_out);
+	if (rc < 0)
+		return rc;
+	result = sc_result_new(code, code_len, output_max, err_out);
+	if (!result)
+		return SANDCELL_E_NOMEM;
+	rc = sc_session_enter(s, err_out);
+	if (rc < 0)
+		return rc;
+	rc = execute_entered(s, code, code_len, opts, result, err_out);
+	sc_session_leave(s);
+	if (rc < 0)
+		return rc;
+	*result_out = SANDCELL_TAKE(result);
+	return 0;
+}

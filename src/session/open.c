@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/session.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json.h"
+#include "engine/container.h"
+#include "engine/exec.h"
+#include "engine/info.h"
+#include "session/call.h"
+#include "session/limits.h"
+#include "session/runner_source.h"
+#include "session/spec.h"
+#include "session/words.h"
+
+#define PROTOCOL_VERSION 1
+#define NONCE_DIGITS	 32
+#define CLIENT_DIGITS	 16
+/* How long a container that has failed may take to say why. */
+#define LAST_WORDS_MS 500
+#define REMOVE_MS     30000
+#define MODULES_MAX   64
+
+/* One attempt to open a container. */
+struct opening {
+	sandcell_session *s;
+	sc_deadline deadline;
+	json_t *inspect; /* of the created container */
+	struct sc_words words;
+	sc_call setup;
+};
+
+/* ---- what to do about it ---- */
+
+static int explain_image(sandcell_session *s, int rc, sandcell_error **err_out)
+{
+	static const char ours[] = "sandcell/";
+	const char *image = s->config.image;
+	const char *name = image + sizeof(ours) - 1;
+
+	if (rc != SANDCELL_E_NOTFOUND)
+		return sc_context(err_out, rc, "creating a container from '%s'", image);
+	if (strncmp(image, ours, sizeof(ours) - 1) == 0)
+		return sc_fail(err_out, rc,
+			"the engine has no image '%s': make it with 'scripts/build-image "
+			"%.*s'",
+			image, (int)strcspn(name, ":@"), name);
+	return sc_fail(err_out, rc,
+		"the engine has no image '%s': get it with '%s pull %s', or make one with "
+		"'scripts/build-image python'",
+		image, sc_engine_kind(s->engine), image);
+}
+
+/* A hint for what engines and old Pythons say when the image does not fit. */
+static const char *hint_for(const char *text)
+{
+	if (strstr(text, "python3") &&
+		(strstr(text, "not found") || strstr(text, "no such file")))
+		return "the image has no python3, which sandcell needs (3.9 or newer); "
+		       "'scripts/build-image python' makes an image that has it: ";
+	if (strstr(text, "recv_fds") || strstr(text, "send_fds"))
+		return "the image's Python is older than 3.9: ";
+	return "";
+}
+
+static int explain_start(struct opening *o, int rc, sandcell_error **err_out)
+{
+	sandcell_session *s = o->s;
+	const char *words = sc_words_read(&o->words, sc_deadline_in_ms(LAST_WORDS_MS));
+	const char *heard = s->channel ? sc_channel_complaints(s->channel) : "";
+	const char *said = words[0] ? words : heard;
+	const char *why = err_out ? sandcell_error_get_message(*err_out) : "";
+	const char *hint = hint_for(said[0] ? said : why);
+
+	if (said[0])
+		return sc_context(err_out, rc,
+			"starting Python in image '%s': %sthe container said: %s",
+			s->config.image, hint, said);
+	return sc_context(err_out, rc, "starting Python in image '%s'%s%s", s->config.image,
+		hint[0] ? ": " : "", hint);
+}
+
+static int warn(sandcell_session *s, json_t *text, sandcell_error **err_out)
+{
+	if (json_array_append_new(s->warnings, text) < 0)
+		return sc_fail_nomem(err_out);
+	return 0;
+}
+
+/* ---- create ---- */
+
+static int describe_engine(
+	struct opening *o, struct sc_spec_engine *spec, sandcell_error **err_out)
+{
+	sandcell_session *s = o->s;
+	const struct sc_quirks *quirks = sc_engine_quirks(s->engine);
+	const struct sc_engine_info *info = NULL;
+	int rc = 0;
+
+	*spec = (struct sc_spec_engine){
+		.runtime_per_request = quirks->runtime_per_request,
+		.created_s = sc_wall_now_ns() / SC_SEC_IN_NS,
+		.nonce = s->nonce,
+	};
+	if (quirks->userns_keep_id || (s->config.runtime && !quirks->runtime_per_request))
+		rc = sc_engine_info(s->engine, o->deadline, &info, err_out);
+	if (rc < 0 || !info)
+		return rc;
+	spec->keep_id = quirks->userns_keep_id && info->rootless;
+	if (s->config.runtime && strcmp(s->config.runtime, info->runtime) != 0)
+		return sc_fail(err_out, SANDCELL_E_INVAL,
+			"runtime '%s': this engine runs everything with '%s', which only "
+			"its "
+			"own configuration changes",
+			s->config.runtime, info->runtime);
+	return 0;
+}
+
+static int new_nonce(sandcell_session *s, sandcell_error **err_out)
+{
+	char text[NONCE_DIGITS + 1];
+	int rc;
+
+	rc = sc_random_hex(text, NONCE_DIGITS, err_out);
+	if (rc < 0)
+		return rc;
+	sc_free(s->nonce);
+	s->nonce = sc_strdup(text);
+	return s->nonce ? 0 : sc_fail_nomem(err_out);
+}
+
+/*
+ * The engine may have made a container although its reply did not arrive.  It has our name,
+ * and is ours when it has our nonce as well.
+ */
+static void remove_unheard(sandcell_session *s, const char *name)
+{
+	sc_autojson *inspect = NULL;
+	sc_deadline deadline = sc_deadline_in_ms(REMOVE_MS);
+
+	if (sc_container_inspect(s->engine, name, deadline, &inspect, NULL) < 0)
+		return;
+	const json_t *labels =
+		sc_json_get_obj(sc_json_get_obj(inspect, "Config"), "Labels");
+	const char *id = sc_json_get_str(inspect, "Id", "");
+	if (strcmp(sc_json_get_str(labels, SC_LABEL_NONCE, ""), s->nonce) == 0)
+		(void)sc_container_remove(s->engine, id, deadline, NULL);
+}
+
+static bool may_be_unheard(int rc)
+{
+	return rc == SANDCELL_E_CONNECT || rc == SANDCELL_E_PROTOCOL ||
+	       rc == SANDCELL_E_TIMEOUT || rc == SANDCELL_E_NOMEM;
+}
+
+static int create(struct opening *o, sandcell_error **err_out)
+{
+	sandcell_session *s = o->s;
+	sc_autojson *body = NULL;
+	sc_autojson *warnings = NULL;
+	sc_autobuf name = SC_BUF_INIT(SC_MAX_URL);
+	struct sc_spec_engine spec;
+	char *id = NULL;
+	int rc;
+
+	rc = new_nonce(s, err_out);
+	if (rc == 0)
+		rc = describe_engine(o, &spec, err_out);
+	if (rc == 0)
+		rc = sc_spec_container(&s->config, &s->owner, &spec, &body, err_out);
+	if (rc < 0)
+		return rc;
+	(void)sc_buf_printf(&name, SC_NAME_PREFIX "%s", s->config.name);
+	rc = sc_buf_check(&name, err_out, "container name");
+	if (rc < 0)
+		return rc;
+	rc = sc_container_create(
+		s->engine, sc_buf_text(&name), body, o->deadline, &id, &warnings, err_out);
+	if (may_be_unheard(rc))
+		remove_unheard(s, sc_buf_text(&name));
+	if (rc == SANDCELL_E_CONFLICT)
+		return sc_context(
+			err_out, rc, "session name '%s' is in use", s->config.name);
+	if (rc < 0)
+		return explain_image(s, rc, err_out);
+	sc_free(s->container);
+	s->container = id;
+	if (json_array_extend(s->warnings, warnings) < 0)
+		return sc_fail_nomem(err_out);
+	return 0;
+}
+
+/* ---- start and connect ---- */
+
+static int start(struct opening *o, sandcell_error **err_out)
+{
+	sandcell_session *s = o->s;
+	int rc;
+
+	rc = sc_container_inspect(
+		s->engine, s->container, o->deadline, &o->inspect, err_out);
+	if (rc < 0)
+		return rc;
+	sc_words_attach(&o->words, s->engine, s->container, o->deadline);
+	return sc_container_start(s->engine, s->container, o->deadline, err_out);
+}
+
+static int connect_channel(struct opening *o, sandcell_error **err_out)
+{
+	sandcell_session *s = o->s;
+	sc_autojson *body = NULL;
+	sc_autofree char *exec = NULL;
+	sc_stream *stream = NULL;
+	int rc;
+
+	rc = sc_spec_connector(&body, err_out);
+	if (rc == 0)
+		rc = sc_exec_create(
+			s->engine, s->container, body, o->deadline, &exec, err_out);
+	if (rc == 0)
+		rc = sc_exec_start(s->engine, exec, o->deadline, &stream, err_out);
+	if (rc < 0)
+		return rc;
+	return sc_channel_new(stream, s->wake_fd, &s->channel, err_out);
+}
+
+/* ---- greet ---- */
+
+static int send_boot(sc_channel *channel, sandcell_error **err_out)
+{
+	size_t len = sc_runner_boot.len;
+	const unsigned char prefix[4] = {
+		(unsigned char)(len >> 24),
+		(unsigned char)(len >> 16),
+		(unsigned char)(len >> 8),
+		(unsigned char)len,
+	};
+	int rc;
+
+	rc = sc_channel_send_raw(channel, prefix, sizeof(prefix), err_out);
+	if (rc < 0)
+		return rc;
+	return sc_channel_send_raw(channel, sc_runner_boot.text, len, err_out);
+}
+
+static int send_hello(sc_channel *channel, sandcell_error **err_out)
+{
+	char client[CLIENT_DIGITS + 1];
+	sc_autojson *header = NULL;
+	int rc;
+
+	rc = sc_random_hex(client, CLIENT_DIGITS, err_out);
+	if (rc < 0)
+		return rc;
+	header = json_pack("{s:s, s:i, s:s}", "type", "hello", "protocol", PROTOCOL_VERSION,
+		"client", client);
+	if (!header)
+		return sc_fail_nomem(err_out);
+	return sc_channel_send_frame(channel, header, err_out);
+}
+
+/* The setup call, with the source of every module. */
+static int run_setup(struct opening *o, sandcell_error **err_out)
+{
+	sandcell_session *s = o->s;
+	uint64_t id = sc_channel_next_id(s->channel);
+	const json_t *image_env =
+		sc_json_get_arr(sc_json_get_obj(o->inspect, "Config"), "Env");
+	char names[MODULES_MAX][64];
+	sc_part parts[MODULES_MAX];
+	sc_autojson *header = NULL;
+	size_t count = 0;
+	int rc;
+
+	for (; sc_runner_modules[count].name && count < MODULES_MAX; count++) {
+		const struct sc_runner_source *module = &sc_runner_modules[count];
+
+		(void)snprintf(
+			names[count], sizeof(names[count]), "module:%s", module->name);
+		parts[count] = (sc_part){
+			.name = names[count], .data = module->text, .len = module->len};
+	}
+	rc = sc_spec_setup(&s->config, image_env, id, &header, err_out);
+	if (rc == 0)
+		rc = sc_call_init(&o->setup, id, header, parts, count, NULL, NULL, err_out);
+	if (rc == 0)
+		rc = sc_call_run(s->channel, &o->setup, o->deadline, err_out);
+	if (rc == 0)
+		rc = sc_call_check(&o->setup, "setting up Python", err_out);
+	return rc;
+}
+
+static int check_hello(const sc_channel *channel, sandcell_error **err_out)
+{
+	int64_t protocol = sc_json_get_int(sc_channel_hello(channel), "protocol", 0);
+
+	if (protocol == PROTOCOL_VERSION)
+		return 0;
+	return sc_fail(err_out, SANDCELL_E_PROTOCOL,
+		"the supervisor speaks protocol %" PRId64 ", not %d", protocol,
+		PROTOCOL_VERSION);
+}
+
+static int greet(struct opening *o, sandcell_error **err_out)
+{
+	sc_channel *channel = o->s->channel;
+	int rc;
+
+	rc = send_boot(channel, err_out);
+	if (rc == 0)
+		rc = send_hello(channel, err_out);
+	if (rc == 0)
+		rc = run_setup(o, err_out);
+	if (rc == 0)
+		rc = check_hello(channel, err_out);
+	return rc;
+}
+
+/* ---- what was granted ---- */
+
+static int check_limits(struct opening *o, sandcell_error **err_out)
+{
+	sandcell_session *s = o->s;
+	const json_t *in_force = sc_json_get_obj(o->setup.result, "limits");
+	int dropped = sc_limits_compare(&s->config.limits, in_force, s->warnings);
+
+	if (dropped == SANDCELL_E_NOMEM)
+		return sc_fail_nomem(err_out);
+	if (dropped == 0 || !s->config.strict_limits)
+		return 0;
+	const json_t *first =
+		json_array_get(s->warnings, json_array_size(s->warnings) - (size_t)dropped);
+	return sc_fail(err_out, SANDCELL_E_LIMIT, "%s", json_string_value(first));
+}
+
+static int check_preload(struct opening *o, sandcell_error **err_out)
+{
+	json_t *errors = sc_json_get_obj(o->setup.result, "preload_errors");
+	const char *name = NULL;
+	json_t *why = NULL;
+	int rc = 0;
+
+	json_object_foreach (errors, name, why) {
+		const char *text = json_string_value(why);
+
+		if (rc == 0)
+			rc = warn(o->s,
+				json_sprintf("preload of '%s': %s", name,
+					text ? text : "not possible"),
+				err_out);
+	}
+	return rc;
+}
+
+static int check_peercred(struct opening *o, sandcell_error **err_out)
+{
+	if (sc_json_get_bool(sc_channel_hello(o->s->channel), "peercred", true))
+		return 0;
+	return warn(o->s,
+		json_string(
+			"this OCI runtime does not tell who connects to a socket, so no "
+			"other client can attach to the session"),
+		err_out);
+}
+
+static json_t *make_summary(const struct opening *o)
+{
+	const sandcell_session *s = o->s;
+	const struct sc_config *config = &s->config;
+	const json_t *hello = sc_channel_hello(s->channel);
+	const char *path = config->workspace.path;
+	const json_t *in_force = sc_json_get_obj(o->setup.result, "limits");
+
+	return json_pack("{s:s, s:s, s:b, s:s, s:s, s:s, s:s, s:o, s:s?, s:b, s:s, s:I, "
+			 "s:{s:o, s:o}, s:i, s:o}",
+		"name", config->name, "container", s->container, "named", config->named,
+		"engine", sc_engine_kind(s->engine), "host", sc_engine_host(s->engine),
+		"image", config->image, "python",
+		sc_json_get_str(hello, "python", "unknown"), "user",
+		json_sprintf("%u:%u", config->workspace.uid, config->workspace.gid),
+		"workspace", path, "workspace_read_only", config->workspace.read_only,
+		"network", config->network, "lease_ms", (json_int_t)config->lease_ms,
+		"limits", "asked", sc_limits_json(&config->limits), "in_force",
+		in_force ? json_deep_copy(in_force) : json_object(), "landlock",
+		(int)sc_json_get_int(o->setup.result, "landlock", 0), "warnings",
+		json_deep_copy(s->warnings));
+}
+
+static int summarize(struct opening *o, sandcell_error **err_out)
+{
+	sc_autojson *summary = NULL;
+	sc_autobuf text = SC_BUF_INIT(SC_MAX_TEXT);
+	int rc;
+
+	rc = check_preload(o, err_out);
+	if (rc == 0)
+		rc = check_peercred(o, err_out);
+	if (rc == 0)
+		rc = check_limits(o, err_out);
+	if (rc < 0)
+		return rc;
+	summary = make_summary(o);
+	if (!summary)
+		return sc_fail_nomem(err_out);
+	rc = sc_json_dump(summary, &text, err_out);
+	if (rc < 0)
+		return rc;
+	sc_free(o->s->json);
+	o->s->json = sc_buf_take(&text, NULL);
+	return o->s->json ? 0 : sc_fail_nomem(err_out);
+}
+
+/* ---- all of it ---- */
+
+static int bring_up(struct opening *o, sandcell_error **err_out)
+{
+	int rc;
+
+	rc = start(o, err_out);
+	if (rc == 0)
+		rc = connect_channel(o, err_out);
+	if (rc == 0)
+		rc = greet(o, err_out);
+	if (rc < 0)
+		return explain_start(o, rc, err_out);
+	return summarize(o, err_out);
+}
+
+int sc_session_start(sandcell_session *s, sc_deadline deadline, sandcell_error **err_out)
+{
+	struct opening o = {.s = s, .deadline = deadline, .words = SC_WORDS_INIT};
+	int rc;
+
+	json_decref(s->warnings);
+	s->warnings = json_deep_copy(s->config.warnings);
+	if (!s->warnings)
+		return sc_fail_nomem(err_out);
+	rc = create(&o, err_out);
+	if (rc == 0)
+		rc = bring_up(&o, err_out);
+	if (rc < 0 && s->container)
+		(void)sc_session_discard(s, sc_deadline_in_ms(REMOVE_MS), NULL);
+	json_decref(o.inspect);
+	sc_words_clear(&o.words);
+	sc_call_clear(&o.setup);
+	if (rc < 0)
+		return rc;
+	return sc_session_move(s, SESSION_NEW | SESSION_LOST, SESSION_READY, err_out);
+}
