@@ -22,8 +22,7 @@ static void init_libraries(void)
 	json_object_seed(0);
 }
 
-static int engine_new(const sandcell_engine_options *opts, sandcell_engine **engine_out,
-	sandcell_error **err_out)
+sandcell_engine *sc_engine_new(const sandcell_engine_options *opts)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	sandcell_engine *engine = NULL;
@@ -31,7 +30,7 @@ static int engine_new(const sandcell_engine_options *opts, sandcell_engine **eng
 	(void)pthread_once(&once, init_libraries);
 	engine = sc_calloc(1, sizeof(*engine));
 	if (!engine)
-		return sc_fail_nomem(err_out);
+		return NULL;
 	(void)pthread_mutex_init(&engine->lock, NULL);
 	engine->opener = getpid();
 	engine->quirks = &sc_quirks_docker;
@@ -40,8 +39,7 @@ static int engine_new(const sandcell_engine_options *opts, sandcell_engine **eng
 		opts->connect_timeout_ms ? opts->connect_timeout_ms : CONNECT_MS_DEFAULT;
 	engine->request_ms =
 		opts->request_timeout_ms ? opts->request_timeout_ms : REQUEST_MS_DEFAULT;
-	*engine_out = engine;
-	return 0;
+	return engine;
 }
 
 static void engine_freep(sandcell_engine **engine)
@@ -175,12 +173,11 @@ int sc_engine_negotiate(
 int sc_engine_open(const sandcell_engine_options *opts, sandcell_engine **engine_out,
 	sandcell_error **err_out)
 {
-	SANDCELL_CLEANUP(engine_freep) sandcell_engine *engine = NULL;
+	SANDCELL_CLEANUP(engine_freep) sandcell_engine *engine = sc_engine_new(opts);
 	int rc;
 
-	rc = engine_new(opts, &engine, err_out);
-	if (rc < 0)
-		return rc;
+	if (!engine)
+		return sc_fail_nomem(err_out);
 	rc = sc_engine_find(engine, opts->host, err_out);
 	if (rc < 0)
 		return rc;

@@ -35,6 +35,11 @@ struct sandcell_engine {
 	struct sc_info_cache *info;
 };
 
+/* One that has no address yet; NULL: out of memory. */
+sandcell_engine *sc_engine_new(const sandcell_engine_options *opts);
+/* Asks /_ping who is there, and agrees on a version. */
+int sc_engine_negotiate(
+	sandcell_engine *engine, sc_deadline deadline, sandcell_error **err_out);
 /* Refuses to work in a forked child. */
 int sc_engine_check_owner(const sandcell_engine *engine, sandcell_error **err_out);
 void sc_info_cache_free(struct sc_info_cache *cache);

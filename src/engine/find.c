@@ -110,7 +110,7 @@ static int try_context(sandcell_engine *engine, bool *named_out, sandcell_error 
 	return try_named(engine, context.host, sc_buf_text(&source), err_out);
 }
 
-/* A place of the search; false once the engine was found or memory ran out. */
+/* One place of the search: false when the search is over, found or not. */
 static bool try_usual(sandcell_engine *engine, const char *path, sc_buf *trail, int *rc_out)
 {
 	SANDCELL_CLEANUP(sc_error_freep) sandcell_error *why = NULL;
@@ -125,26 +125,37 @@ static bool try_usual(sandcell_engine *engine, const char *path, sc_buf *trail, 
 	return true;
 }
 
-static int search(sandcell_engine *engine, sandcell_error **err_out)
+int sc_engine_find_among(
+	sandcell_engine *engine, const char *const *paths, sandcell_error **err_out)
 {
-	static const char *const in_runtime_dir[] = {"docker.sock", "podman/podman.sock"};
-	const char *runtime_dir = secure_getenv("XDG_RUNTIME_DIR");
 	sc_autobuf trail = SC_BUF_INIT(TRAIL_MAX);
 	int rc = 0;
 
-	if (!try_usual(engine, "/var/run/docker.sock", &trail, &rc))
-		return rc;
-	for (size_t i = 0; runtime_dir && runtime_dir[0] == '/' && i < 2; i++) {
-		sc_autobuf path = SC_BUF_INIT(SC_MAX_URL);
-
-		(void)sc_buf_printf(&path, "%s/%s", runtime_dir, in_runtime_dir[i]);
-		if (!try_usual(engine, sc_buf_text(&path), &trail, &rc))
-			return rc;
+	for (size_t i = 0; paths[i]; i++) {
+		if (try_usual(engine, paths[i], &trail, &rc))
+			continue;
+		return rc < 0 ? sc_fail_nomem(err_out) : 0;
 	}
-	if (!try_usual(engine, "/run/podman/podman.sock", &trail, &rc))
-		return rc;
 	return sc_fail(err_out, SANDCELL_E_CONNECT, "no engine found; tried %s",
 		sc_buf_text(&trail));
+}
+
+static int search(sandcell_engine *engine, sandcell_error **err_out)
+{
+	const char *runtime_dir = secure_getenv("XDG_RUNTIME_DIR");
+	sc_autobuf docker = SC_BUF_INIT(SC_MAX_URL);
+	sc_autobuf podman = SC_BUF_INIT(SC_MAX_URL);
+	const char *paths[5] = {"/var/run/docker.sock"};
+	size_t n = 1;
+
+	if (runtime_dir && runtime_dir[0] == '/') {
+		(void)sc_buf_printf(&docker, "%s/docker.sock", runtime_dir);
+		(void)sc_buf_printf(&podman, "%s/podman/podman.sock", runtime_dir);
+		paths[n++] = sc_buf_text(&docker);
+		paths[n++] = sc_buf_text(&podman);
+	}
+	paths[n] = "/run/podman/podman.sock";
+	return sc_engine_find_among(engine, paths, err_out);
 }
 
 int sc_engine_find(sandcell_engine *engine, const char *host, sandcell_error **err_out)

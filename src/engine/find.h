@@ -12,8 +12,8 @@
 
 /* host NULL: search.  Fills the engine's address and source, and negotiates. */
 int sc_engine_find(sandcell_engine *engine, const char *host, sandcell_error **err_out);
-/* engine.c: asks /_ping and agrees on a version. */
-int sc_engine_negotiate(
-	sandcell_engine *engine, sc_deadline deadline, sandcell_error **err_out);
+/* The first of these sockets (NULL-terminated) behind which an engine answers. */
+int sc_engine_find_among(
+	sandcell_engine *engine, const char *const *paths, sandcell_error **err_out);
 
 #endif

@@ -122,15 +122,12 @@ static int ask(sandcell_engine *engine, sc_deadline deadline, json_t **root_out,
 	return 0;
 }
 
-static int load(sandcell_engine *engine, sc_deadline deadline, struct sc_info_cache **out,
+/* Fills an empty cache, which the caller frees in any case. */
+static int load(sandcell_engine *engine, sc_deadline deadline, struct sc_info_cache *cache,
 	sandcell_error **err_out)
 {
-	SANDCELL_CLEANUP(cache_freep)
-	struct sc_info_cache *cache = sc_calloc(1, sizeof(*cache));
 	int rc;
 
-	if (!cache)
-		return sc_fail_nomem(err_out);
 	rc = ask(engine, deadline, &cache->root, err_out);
 	if (rc < 0)
 		return rc;
@@ -152,12 +149,9 @@ static int load(sandcell_engine *engine, sc_deadline deadline, struct sc_info_ca
 		.userns_remap = has_option(security, "userns"),
 	};
 	rc = read_runtimes(cache, err_out);
-	if (rc == 0)
-		rc = read_warnings(cache, engine->quirks, err_out);
 	if (rc < 0)
 		return rc;
-	*out = SANDCELL_TAKE(cache);
-	return 0;
+	return read_warnings(cache, engine->quirks, err_out);
 }
 
 int sc_engine_info(sandcell_engine *engine, sc_deadline deadline,
@@ -171,7 +165,10 @@ int sc_engine_info(sandcell_engine *engine, sc_deadline deadline,
 	kept = engine->info;
 	(void)pthread_mutex_unlock(&engine->lock);
 	if (!kept) {
-		rc = load(engine, deadline, &fresh, err_out);
+		fresh = sc_calloc(1, sizeof(*fresh));
+		if (!fresh)
+			return sc_fail_nomem(err_out);
+		rc = load(engine, deadline, fresh, err_out);
 		if (rc < 0)
 			return rc;
 		/* Another thread may have been quicker; what it lent must stay. */
@@ -197,20 +194,11 @@ bool sc_engine_has_runtime(const struct sc_engine_info *info, const char *name)
 	return false;
 }
 
-int sc_engine_describe(sandcell_engine *engine, char **json_out, sandcell_error **err_out)
+static json_t *summarise(const sandcell_engine *engine, const struct sc_engine_info *info)
 {
-	SANDCELL_CLEANUP(cache_freep) struct sc_info_cache *cache = NULL;
-	sc_autojson *summary = NULL;
-	sc_autobuf text = SC_BUF_INIT(SC_MAX_TEXT);
-	const struct sc_engine_info *info = NULL;
-	int rc;
-
-	rc = load(engine, sc_engine_request_deadline(engine), &cache, err_out);
-	if (rc < 0)
-		return rc;
-	info = &cache->info;
-	summary = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:O,s:i,s:b,s:b,s:I,s:I,s:O?,s:s,s:s,"
-			    "s:s,s:b,s:O}",
+	return json_pack(
+		"{s:s,s:s,s:s,s:s,s:s,s:s,s:O,s:i,s:b,s:b,s:I,s:I,s:O?,s:s,s:s,s:s,"
+		"s:b,s:O}",
 		"host", engine->address.text, "source", engine->source, "kind",
 		engine->quirks->name, "version", info->version, "api_version",
 		engine->api_version, "runtime", info->runtime, "runtimes", info->runtimes,
@@ -220,6 +208,22 @@ int sc_engine_describe(sandcell_engine *engine, char **json_out, sandcell_error 
 		info->security, "kernel", info->kernel, "os", info->os, "architecture",
 		info->architecture, "limits_work", info->limits_work, "warnings",
 		info->warnings);
+}
+
+int sc_engine_describe(sandcell_engine *engine, char **json_out, sandcell_error **err_out)
+{
+	SANDCELL_CLEANUP(cache_freep)
+	struct sc_info_cache *cache = sc_calloc(1, sizeof(*cache));
+	sc_autojson *summary = NULL;
+	sc_autobuf text = SC_BUF_INIT(SC_MAX_TEXT);
+	int rc;
+
+	if (!cache)
+		return sc_fail_nomem(err_out);
+	rc = load(engine, sc_engine_request_deadline(engine), cache, err_out);
+	if (rc < 0)
+		return rc;
+	summary = summarise(engine, &cache->info);
 	if (!summary)
 		return sc_fail_nomem(err_out);
 	rc = sc_json_dump(summary, &text, err_out);
