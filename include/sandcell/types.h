@@ -40,7 +40,8 @@ typedef enum sandcell_status {
 	SANDCELL_E_LIMIT = -11,	   /**< A limit on size, count or memory was hit. */
 	SANDCELL_E_GONE = -12,	   /**< The container went away under the session. */
 	SANDCELL_E_CLOSED = -13,   /**< The session was closed before. */
-	SANDCELL_E_BUSY = -14 /**< Another call is running and waiting was not wanted. */
+	SANDCELL_E_BUSY = -14, /**< Another call is running and waiting was not wanted. */
+	SANDCELL_E_DATA = -15  /**< An archive or snapshot is malformed, cut or unsafe. */
 } sandcell_status;
 
 typedef struct sandcell_error sandcell_error;

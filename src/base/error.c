@@ -199,6 +199,7 @@ const char *sandcell_status_name(int status)
 		"container gone",
 		"session closed",
 		"busy",
+		"malformed or unsafe data",
 	};
 	size_t index = status <= 0 ? (size_t)-status : SIZE_MAX;
 
