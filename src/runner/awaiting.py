@@ -46,10 +46,12 @@ class Awaiter:
 
 
 async def _steps(program, namespace):
+    """Both parts in one task, so that context variables carry over."""
     value = None
     for code in (program.head, program.tail):
+        value = None
         if code is not None:
             value = eval(code, namespace)
             if code.co_flags & source.COROUTINE:
                 value = await value
-    return value if program.tail is not None else None
+    return value

@@ -6,7 +6,7 @@ once, in order.  A display that fails says so on stderr and disturbs nothing els
 
 import binascii
 import builtins
-import inspect
+import json
 import sys
 import traceback
 
@@ -80,11 +80,11 @@ _BUILTIN |= {frozenset, range, slice, type, type(len), type(bundle), type(sys)}
 
 
 def _may_be_rich(obj):
-    if type(obj) in _BUILTIN or isinstance(obj, type):
-        return False
-    # An object that has every attribute has none of these in earnest (mocks, proxies).
     try:
-        return inspect.getattr_static(obj, "_repr_html_", None) is not None or not hasattr(obj, CANARY)
+        if type(obj) in _BUILTIN or isinstance(obj, type):
+            return False
+        # An object that has every attribute has none of these in earnest (mocks, proxies).
+        return not hasattr(obj, CANARY)
     except Exception:
         return False
 
@@ -143,8 +143,6 @@ def _to_bytes(mime, data):
         if mime.startswith(("image/", "application/pdf")) and "xml" not in mime:
             return binascii.a2b_base64(data)
         return data.encode("utf-8", "backslashreplace")
-    import json
-
     return json.dumps(data, default=str).encode("ascii")
 
 

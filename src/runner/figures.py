@@ -5,7 +5,6 @@ plt.show() captures from its first call on.
 """
 
 import builtins
-import importlib.util
 import io
 import sys
 
@@ -113,19 +112,18 @@ class _Waiting:
 
     def __init__(self, figures):
         self.figures = figures
-        self.busy = False
 
     def find_spec(self, name, path=None, target=None):
-        if name != PYPLOT or self.busy:
+        if name != PYPLOT:
             return None
-        self.busy = True
-        try:
-            spec = importlib.util.find_spec(name)
-        finally:
-            self.busy = False
-        if spec is not None and hasattr(spec.loader, "exec_module"):
-            spec.loader = _Loader(spec.loader, self)
-        return spec
+        for finder in sys.meta_path:
+            if finder is not self and hasattr(finder, "find_spec"):
+                spec = finder.find_spec(name, path, target)
+                if spec is not None:
+                    if hasattr(spec.loader, "exec_module"):
+                        spec.loader = _Loader(spec.loader, self)
+                    return spec
+        return None
 
     def loaded(self, module):
         try:

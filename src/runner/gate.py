@@ -13,7 +13,7 @@ __builtins__ = dict(vars(builtins))  # user code may break the shared ones
 SIGINT = int(_signal.SIGINT)
 DEAF = tuple(
     int(getattr(_signal, name))
-    for name in ("SIGINT SIGALRM SIGVTALRM SIGPROF SIGUSR1 SIGUSR2 SIGCHLD SIGTERM SIGHUP").split()
+    for name in "SIGINT SIGALRM SIGVTALRM SIGPROF SIGUSR1 SIGUSR2 SIGCHLD SIGTERM SIGHUP".split()
 )
 
 _set_handler = _signal.signal
@@ -29,9 +29,14 @@ _user_mask = frozenset()
 
 
 def _put_back(number, _frame):
-    """A thread of the user's took a SIGINT while we are deaf: hand it to the main thread,
-    where it waits like any other."""
-    _send_to_thread(_main_thread, number)
+    """A thread of the user's took a SIGINT while the main thread is deaf.
+
+    Handed to the main thread, it waits there like any other.
+    """
+    if number in _set_mask(_block, ()):
+        _send_to_thread(_main_thread, number)
+    else:
+        raise KeyboardInterrupt
 
 
 def open_gate():
@@ -57,15 +62,19 @@ def forget_pending():
     return found
 
 
-class Closed:
+class Shut:
     """With this around it, user code cannot be interrupted half way through a frame."""
 
     def __enter__(self):
-        self.mask = _set_mask(_block, DEAF)
         self.handler = None
-        if _this_thread() == _main_thread:
-            self.handler = _set_handler(SIGINT, _put_back)
-        return self
+        self.mask = _set_mask(_block, ())
+        try:
+            _set_mask(_block, DEAF)
+            if _this_thread() == _main_thread:
+                self.handler = _set_handler(SIGINT, _put_back)
+        except BaseException:  # a handler raised: the user's code goes on with that
+            self.__exit__()
+            raise
 
     def __exit__(self, *_):
         if self.handler is not None:

@@ -6,9 +6,13 @@ user code may replace or break whatever it can reach, and its own result is all 
 """
 
 import builtins
+import faulthandler
+import json
 import os
 import resource
+import struct
 import sys
+import threading
 import time
 import types
 
@@ -18,29 +22,47 @@ __builtins__ = dict(vars(builtins))  # user code may break the shared ones
 
 READ = 65536  # larger reads go through mmap: 50 us more for each request
 MAX_FRAME = frames.MAX_CONTENT + frames.MAX_PAYLOAD
+MAX_REPLY = 1 << 20
 HISTORY_CELLS = 1000
 HISTORY_CHARS = 4 << 20
+HISTORY_CELL_CHARS = 100_000
 MAX_RESULTS = 1000
+LEAST_RECURSION = 100
 MAX_STRAYS = 1000
+FATAL = (OSError, BrokenPipeError, ConnectionResetError, frames.FrameError, KeyError)
+
+# The header of every call's end, in half the time that the JSON encoder takes.
+DONE = (
+    '{"type":"done","id":%d,"status":"%s","exit_code":%s,"output_kind":"%s",'
+    '"cpu_ns":%d,"peak_bytes":%d,"parts":[["output",%d],["error",%d]]}'
+)
 
 _read, _write, _getpid, _exit = os.read, os.write, os.getpid, os._exit
-_cpu_clock = time.CLOCK_PROCESS_CPUTIME_ID
-_clock = time.clock_gettime_ns
+_lengths = struct.Struct(">II").pack
 _sleep = time.sleep
+_clock, _cpu = time.clock_gettime_ns, time.CLOCK_PROCESS_CPUTIME_ID
 _usage = resource.getrusage
 _exc_info = sys.exc_info
 _get_trace, _get_profile = sys.gettrace, sys.getprofile
 _set_trace, _set_profile = sys.settrace, sys.setprofile
+_to_json = json.dumps
 
 
 def main(control, config):
     """Serves the supervisor's frames on control until it closes them; never returns."""
-    kernel = Kernel(control, config)
-    kernel.serve()
+    Kernel(control, config).serve()
 
 
 class Cell:
-    """One execute call."""
+    """One execute call and what came of it."""
+
+    ended = False  # all of it ran, the flushing at its end too
+    interrupted = False
+    status = None
+    exit_code = None
+    kind = "none"
+    output = b""
+    error = b""
 
     def __init__(self, header, content):
         parts = frames.split_parts(header, content)
@@ -51,45 +73,42 @@ class Cell:
         self.script = header.get("script")
         self.args = header.get("args") or []
         self.name = self.script or "<cell %d>" % self.number
-        self.status = None
-        self.exit_code = None
-        self.kind = "none"
-        self.output = b""
-        self.error = b""
-        self.cpu = _clock(_cpu_clock)
+        self.cpu = _clock(_cpu)
 
     def fail(self, kind, error, tb):
         """Takes what the code raised.  May run user code (`__str__`)."""
         self.kind, self.output = "none", b""
         self.status = "error"
+        if sys.getrecursionlimit() < LEAST_RECURSION:
+            sys.setrecursionlimit(1000)
         if issubclass(kind, SystemExit):
+            self.status = "exited"
             self.exit_code, text = report.exit_code(error)
             self.error = report.clip(text)
-            self.status = "exited"
         else:
+            self.interrupted = issubclass(kind, KeyboardInterrupt)
+            self.error = b"KeyboardInterrupt" if self.interrupted else b""
             self.error = report.text(kind, error, tb, self.name)
 
 
 class Kernel:
     def __init__(self, control, config):
         self.pid = _getpid()
-        self.control = streams.move_high(control)
-        os.close(control)
         self.reader = frames.Reader(MAX_FRAME)
+        self.sending = threading.Lock()
         self.streams = streams.Streams()
-        self.streams.attach()
         self.compiler = source.Compiler()
         self.awaiter = awaiting.Awaiter()
         self.displays = display.Displays(self._send_display)
         self.figures = self.displays.figures = figures.Figures(self.displays)
-        self.sending = gate.threading.Lock()
         self.cell = None
+        self.late_interrupt = False
         self.strays = 0
         self.traced = None
         self.history = []
         self.history_chars = 0
-        self.results = {}
         self.history_cells = config.get("history_cells", HISTORY_CELLS)
+        self.results = {}
         self.handlers = {
             "execute": self._execute,
             "inspect": self._inspect,
@@ -97,14 +116,20 @@ class Kernel:
             "history": self._history,
             "drain": self._drain,
         }
+        self.attach(control)
         self._make_namespace(config)
-        os.register_at_fork(before=self._before_fork, after_in_child=self._after_fork)
+        os.register_at_fork(before=self.streams.flush, after_in_child=self._after_fork)
+
+    def attach(self, control, stdout=1, stderr=2):
+        """Takes these descriptors; control is closed, a duplicate out of the way takes its place."""
+        self.control = streams.move_high(control)
+        os.close(control)
+        self.streams.attach(stdout, stderr)
+        faulthandler.enable(self.streams.fds[2])  # a crash says on stderr where it was
 
     def _make_namespace(self, config):
         self.module = types.ModuleType("__main__")
         self.namespace = self.module.__dict__
-        self.namespace["__builtins__"] = builtins
-        sys.modules["__main__"] = self.module
         sys.argv = [""]
         if sys.path[:1] != [""]:
             sys.path.insert(0, "")
@@ -113,6 +138,11 @@ class Kernel:
         builtins.display = self.displays.display
         builtins.save_result = self._save_result
         self.figures.install()
+        self._restore_namespace()
+
+    def _restore_namespace(self, modules=sys.modules):
+        modules["__main__"] = self.module
+        self.namespace.setdefault("__builtins__", builtins)
 
     # ---- frames
 
@@ -120,12 +150,17 @@ class Kernel:
         while True:
             try:
                 if self.cell is not None:
-                    self._finish()  # a signal's handler raised where it should not
+                    self._finish()
                 self._serve_frames()
             except BaseException:
-                self.strays += 1
-                if self.strays > MAX_STRAYS:
-                    self._give_up()
+                self._note_stray(_exc_info()[0])
+
+    def _note_stray(self, kind):
+        """A signal's handler raised outside of the cell, or a descriptor of ours is gone."""
+        self.late_interrupt |= kind is KeyboardInterrupt
+        self.strays += 1
+        if kind in FATAL or self.strays > MAX_STRAYS:
+            self._give_up()
 
     def _give_up(self):
         """The code has taken the control descriptor away.  No exit status of ours may look like one
@@ -148,37 +183,31 @@ class Kernel:
                 reader.feed(data)
                 frame = reader.next()
             header, content = frame
-            handler = handlers.get(header["type"])
-            if handler is None:
-                self._give_up()
-            handler(header, content)
+            handlers[header["type"]](header, content)
             self.strays = 0
 
     def send(self, header, content=b""):
         """One frame, whole: the gate has to be shut."""
-        data = frames.pack(header, content)
+        self._write_all(frames.pack(header, content))
+
+    def _write_all(self, data):
         sent = _write(self.control, data)
         if sent < len(data):
             rest = memoryview(data)
             while sent < len(data):
                 sent += _write(self.control, rest[sent:])
 
-    def _reply(self, header, **parts):
-        """parts: name -> object, sent as JSON."""
-        import json
-
-        texts = [(name, json.dumps(item).encode("ascii")) for name, item in parts.items()]
-        header["parts"] = [[name, len(text)] for name, text in texts]
-        self.send(header, b"".join(text for _, text in texts))
-
     # ---- execute
 
     def _execute(self, header, content):
         cell = self.cell = Cell(header, content)
-        self.streams.begin(cell.stdin)
+        self.late_interrupt = False
+        self.streams.begin()
         self.displays.begin()
-        self.namespace.setdefault("__builtins__", builtins)
+        self._restore_namespace()
         try:
+            if cell.stdin is not None:
+                self.streams.give(cell.stdin)
             gate.open_gate()
             self._run(cell)
         except BaseException:
@@ -198,36 +227,37 @@ class Kernel:
         except BaseException:
             self._stop_tracing()
             cell.fail(*_exc_info())
-        self.figures.capture(b"KeyboardInterrupt" not in cell.error[-300:])
+        self.figures.capture(not cell.interrupted)
         self.displays.finish()
         self.streams.finish()
+        cell.ended = True
 
     def _run_cell(self, cell, text):
         program = self.compiler.compile(text, cell.name)
-        namespace = self.namespace
+        result = self._run_program(program)
+        if program.names_result:
+            result = self.namespace.get("result")
+        if result is not None:
+            cell.kind, cell.output = value.encode(result)
+            if cell.kind == "repr":
+                self._show_value(result, cell.output)
+
+    def _run_program(self, program):
         head, tail = program.head, program.tail
+        namespace = self.namespace
         result = None
-        if self.traced:
+        if self.traced is not None:
             self._resume_tracing()
-        if self._awaits(head) or self._awaits(tail):
+        if program.awaits:
             result = self.awaiter.run(program, namespace)
         else:
             if head is not None:
                 eval(head, namespace)
             if tail is not None:
                 result = eval(tail, namespace)
-        if _get_trace() or _get_profile():
+        if _get_trace() is not None or _get_profile() is not None:
             self._stop_tracing()
-        if program.names_result:
-            result = namespace.get("result")
-        if result is not None:
-            cell.kind, cell.output = value.encode(result)
-            if cell.kind == "repr":
-                self._show_value(result, cell.output)
-
-    @staticmethod
-    def _awaits(code):
-        return code is not None and code.co_flags & source.COROUTINE
+        return result
 
     def _show_value(self, result, text):
         if not self.figures.is_open(result):
@@ -238,23 +268,17 @@ class Kernel:
     def _run_script(self, cell, text):
         """As `python FILE ARGS` would, but in the one namespace."""
         program = self.compiler.compile_script(text, cell.name)
-        saved_argv, saved_path = sys.argv, sys.path[0] if sys.path else None
-        folder = os.path.dirname(os.path.abspath(cell.script))
+        argv, folder = sys.argv, os.path.dirname(os.path.abspath(cell.script))
         sys.argv = [cell.script, *cell.args]
-        if saved_path == "":
-            sys.path[0] = folder
+        sys.path.insert(0, folder)
         self.namespace["__file__"] = cell.script
         try:
-            if self._awaits(program.head):
-                self.awaiter.run(program, self.namespace)
-            else:
-                eval(program.head, self.namespace)
+            self._run_program(program)
         finally:
-            self._stop_tracing()
             self.namespace.pop("__file__", None)
-            sys.argv = saved_argv
-            if saved_path == "" and sys.path[:1] == [folder]:
-                sys.path[0] = ""
+            sys.argv = argv
+            if folder in sys.path:
+                sys.path.remove(folder)
 
     def _finish(self):
         """Sends the one `done` of the running cell."""
@@ -263,32 +287,34 @@ class Kernel:
         if _getpid() != self.pid:
             self._leave_child(cell)
         if cell.status is None:
-            cell.status = "ok"
-        header = {
-            "type": "done",
-            "id": cell.id,
-            "status": cell.status,
-            "exit_code": cell.exit_code,
-            "output_kind": cell.kind,
-            "cpu_ns": _clock(_cpu_clock) - cell.cpu,
-            "peak_bytes": _usage(0).ru_maxrss << 10,
-        }
-        content = b""
-        if cell.output or cell.error:
-            header["parts"] = [["output", len(cell.output)], ["error", len(cell.error)]]
-            content = cell.output + cell.error
+            if cell.ended:
+                cell.status = "ok"
+            else:  # a handler raised so late that nobody could take the exception
+                cell.fail(KeyboardInterrupt, KeyboardInterrupt(), None)
+        code = cell.exit_code
+        header = DONE % (
+            cell.id,
+            cell.status,
+            "null" if code is None else code,
+            cell.kind,
+            _clock(_cpu) - cell.cpu,
+            _usage(0).ru_maxrss << 10,
+            len(cell.output),
+            len(cell.error),
+        )
+        data = header.encode("ascii")
+        data = _lengths(len(data), len(cell.output) + len(cell.error)) + data
         with self.sending:
             self.cell = None
-            self.send(header, content)
+            self._write_all(data + cell.output + cell.error)
 
     # ---- tracing: a debugger or a coverage tool of the user's watches the user's code only
 
     def _stop_tracing(self):
-        self.traced = (_get_trace(), _get_profile())
+        trace, profile = _get_trace(), _get_profile()
         _set_trace(None)
         _set_profile(None)
-        if self.traced == (None, None):
-            self.traced = None
+        self.traced = None if trace is profile is None else (trace, profile)
 
     def _resume_tracing(self):
         trace, profile = self.traced
@@ -297,9 +323,6 @@ class Kernel:
         _set_trace(trace)
 
     # ---- forked children
-
-    def _before_fork(self):
-        self.streams.flush()  # else the child writes the same text again
 
     def _after_fork(self):
         for fd in (self.control, *self.streams.private_fds()):
@@ -313,8 +336,7 @@ class Kernel:
         """A child that the code forked came out of the cell: it ends like a program."""
         if cell.error:
             os.write(2, cell.error + b"\n")
-        code = cell.exit_code if cell.status == "exited" else int(cell.status == "error")
-        _exit(code or 0)
+        _exit(cell.exit_code or 0 if cell.status == "exited" else int(cell.status == "error"))
 
     # ---- displays and results
 
@@ -324,7 +346,7 @@ class Kernel:
         self.streams.flush()  # what was printed before comes before
         header = {"type": "display", "parts": [[mime, len(data)] for mime, data in parts]}
         content = b"".join(data for _, data in parts)
-        with gate.Closed(), self.sending:
+        with gate.Shut(), self.sending:
             cell = self.cell
             if cell is not None:
                 header["id"] = cell.id
@@ -338,28 +360,47 @@ class Kernel:
             raise ValueError("a session keeps %d results" % MAX_RESULTS)
         self.results[name] = value
 
-    # ---- questions
+    # ---- questions: none of them runs user code, so the gate stays shut
+
+    def _reply(self, header, name, items, newest=False, **fields):
+        """A list as JSON, as much of it as a part may hold."""
+        texts = []
+        left = MAX_REPLY - 2
+        for item in reversed(items) if newest else items:
+            text = _to_json(item)
+            left -= len(text) + 2
+            if left < 0:
+                break
+            texts.append(text)
+        if newest:
+            texts.reverse()
+        content = ("[%s]" % ", ".join(texts)).encode("ascii")
+        self.send(
+            {"type": "reply", "id": header["id"], "parts": [[name, len(content)]], **fields}, content
+        )
 
     def _remember(self, cell, text):
-        self.history.append({"cell": cell.number, "code": text})
-        self.history_chars += len(text)
-        while self.history and (
-            len(self.history) > self.history_cells or self.history_chars > HISTORY_CHARS
-        ):
-            self.history_chars -= len(self.history.pop(0)["code"])
+        history = self.history
+        history.append({"cell": cell.number, "code": text[:HISTORY_CELL_CHARS]})
+        self.history_chars += len(history[-1]["code"])
+        while len(history) > self.history_cells or self.history_chars > HISTORY_CHARS:
+            self.history_chars -= len(history.pop(0)["code"])
 
     def _history(self, header, _content):
-        self._reply({"type": "reply", "id": header["id"]}, history=self.history)
+        self._reply(header, "history", self.history, newest=True)
 
     def _inspect(self, header, _content):
-        listing = names.listing(self.namespace, header.get("names") is True)
-        self._reply({"type": "reply", "id": header["id"]}, names=listing)
+        self._reply(header, "names", names.listing(self.namespace, header.get("names") is True))
 
     def _complete(self, header, content):
         code = frames.split_parts(header, content).get("code", b"").decode("utf-8", "replace")
         cursor = header.get("cursor", len(code))
+        if type(cursor) is not int or not 0 <= cursor <= len(code):
+            cursor = len(code)
         matches, start = names.complete(self.namespace, code, cursor)
-        self._reply({"type": "reply", "id": header["id"], "start": start}, matches=matches)
+        self._reply(header, "matches", matches, start=start, end=cursor)
 
     def _drain(self, _header, _content):
-        self.send({"type": "drained", "consumed": gate.forget_pending()})
+        consumed = gate.forget_pending() or self.late_interrupt
+        self.late_interrupt = False
+        self.send({"type": "drained", "consumed": consumed})

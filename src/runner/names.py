@@ -19,6 +19,7 @@ _SIMPLE = {type(None), bool, int, float, complex, str, bytes, bytearray, range}
 _CONTAINERS = {list, tuple, dict, set, frozenset}
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 _dict_of = object.__getattribute__
+_module_of = type.__dict__["__module__"].__get__
 _mro_of = type.__dict__["__mro__"].__get__
 
 
@@ -40,9 +41,11 @@ def listing(namespace, short=False):
 
 
 def _full_type(obj):
-    kind = type(obj)
     name = value.type_name(obj)
-    module = type.__dict__["__module__"].__get__(kind)
+    try:
+        module = _module_of(type(obj))
+    except Exception:
+        module = None
     if type(module) is str and module not in ("builtins", "__main__"):
         name = module + "." + name
     return name[:REPR_CHARS]
@@ -56,7 +59,7 @@ def _short_repr(obj):
         elif kind is types.ModuleType:
             text = "<module %r>" % obj.__name__
         elif isinstance(kind, type) and issubclass(kind, type):
-            text = "<class %r>" % type.__dict__["__name__"].__get__(obj)
+            text = "<class %r>" % value.name_of(obj)
         elif kind in _FUNCTIONS:
             text = "<function %s>" % obj.__qualname__
         else:

@@ -13,13 +13,15 @@ LIMIT = 1 << 20
 MAX_FRAMES = 2000
 OURS = "<sandcell:"
 
-_get_tb = BaseException.__dict__["__traceback__"].__get__
+_set_context = BaseException.__dict__["__context__"].__set__
 _exc_info = sys.exc_info
 _Report = traceback.TracebackException
 
 
 def text(kind, error, tb, cell_name):
     """UTF-8 of at most 1 MiB.  Raises nothing but KeyboardInterrupt."""
+    if kind is KeyboardInterrupt:
+        _set_context(error, None)  # to show it may run the very code that was interrupted
     try:
         lines = _format(kind, error, tb, cell_name)
     except KeyboardInterrupt:
@@ -113,16 +115,11 @@ def exit_code(error):
     """(code, text) of a SystemExit, as the interpreter would end with it."""
     try:
         code = error.code
-    except KeyboardInterrupt:
-        raise
-    except BaseException as failure:
-        return 1, value.describe(failure)
-    if code is None:
-        return 0, ""
-    if isinstance(code, int):
-        number = int(code) & 0xFF
-        return number, "SystemExit: %d" % number if number else ""
-    try:
+        if code is None:
+            return 0, ""
+        if isinstance(code, int):
+            number = int(code) & 0xFF
+            return number, "SystemExit: %d" % number if number else ""
         return 1, str.__str__(str(code))
     except KeyboardInterrupt:
         raise

@@ -26,12 +26,16 @@ _cache = linecache.cache
 class Program:
     """head runs, then the value of tail is the cell's; names: the value of `result` is."""
 
-    __slots__ = ("head", "tail", "names_result")
+    __slots__ = ("head", "tail", "names_result", "awaits")
 
     def __init__(self, head, tail, names_result=False):
         self.head = head
         self.tail = tail
         self.names_result = names_result
+        self.awaits = 0  # whether a part of it is a coroutine
+        for code in (head, tail):
+            if code is not None:
+                self.awaits |= code.co_flags & COROUTINE
 
 
 class Compiler:

@@ -47,7 +47,7 @@ def move_high(fd):
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if limit == resource.RLIM_INFINITY or limit > HIGHEST:
         limit = HIGHEST
-    for lowest in (limit - 8, 3):
+    for lowest in (limit - 16, 3):
         try:
             return _fcntl(fd, fcntl.F_DUPFD_CLOEXEC, max(lowest, 3))
         except OSError:
@@ -86,7 +86,6 @@ class Streams:
         _close(null)
         self.fds = {}
         self.stdin = self.stdout = self.stderr = None
-        self.stdin_used = True
         _line_buffer_c()
 
     def attach(self, stdout=1, stderr=2):
@@ -99,12 +98,9 @@ class Streams:
     def private_fds(self):
         return [self.null, *self.fds.values()]
 
-    def begin(self, stdin=None):
+    def begin(self):
         """Everything as it should be, whatever the last cell did to it."""
-        if stdin is not None:
-            self._give(stdin)
-        else:
-            _dup2(self.null, 0)
+        _dup2(self.null, 0)
         _dup2(self.out_fd, 1)
         _dup2(self.err_fd, 2)
         # Some programs leave the pipe of their output non-blocking (node, asyncio).
@@ -118,11 +114,11 @@ class Streams:
             self.stdout = sys.stdout = sys.__stdout__ = _writer(1, "<stdout>", "surrogateescape")
         if self.stderr is None or _closed(self.stderr):
             self.stderr = sys.stderr = sys.__stderr__ = _writer(2, "<stderr>", "backslashreplace")
-        if self.stdin_used or stdin is not None or _closed(self.stdin):
+        if self.stdin is None or _closed(self.stdin):
             self.stdin = sys.stdin = sys.__stdin__ = _reader()
-            self.stdin_used = stdin is not None
 
-    def _give(self, data):
+    def give(self, data):
+        """After begin: what the coming cell reads from its stdin."""
         if hasattr(os, "memfd_create"):
             fd = os.memfd_create("stdin")
         else:
@@ -136,6 +132,8 @@ class Streams:
         _lseek(fd, 0, 0)
         _dup2(fd, 0)
         _close(fd)
+        sys.stdin = sys.__stdin__ = _reader()
+        self.stdin = None  # what it has read ahead is not for the next cell
 
     def flush(self):
         """Ours and what the user put in their place; never raises but for a signal's handler."""
@@ -157,6 +155,7 @@ class Streams:
         try:
             _dup2(self.null, fd)
             stream.flush()
+            _dup2(self.fds[fd], fd)
         except Exception:
             pass
 

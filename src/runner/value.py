@@ -21,6 +21,7 @@ CHUNK = 1000
 _NONE = type(None)
 _FLAT = {int, bool, _NONE, float}
 _SHORT_REPR = {int, bool, _NONE, float, complex}
+_name_of = type.__dict__["__name__"].__get__
 _is_finite = math.isfinite
 _pair = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _slice = itertools.islice
@@ -126,10 +127,11 @@ def safe_repr(value, limit=LIMIT):
 
 
 def type_name(value):
-    try:
-        return type.__dict__["__name__"].__get__(type(value))
-    except Exception:
-        return "?"
+    return name_of(type(value))
+
+
+def name_of(kind):
+    return str.__str__(_name_of(kind))
 
 
 def describe(error):
@@ -142,6 +144,10 @@ def describe(error):
         text = "<exception str() failed>"
     name = type_name(error)
     return name + ": " + text if text else name
+
+
+def _is_string(kind):
+    return kind is str or kind is bytes or kind is bytearray  # `in` would call a metaclass's __eq__
 
 
 class _Full(Exception):
@@ -181,7 +187,7 @@ class _Pieces:
             self._many(value, "{", "}", value, depth)
         elif kind is frozenset and value:
             self._many(value, "frozenset({", "})", value, depth)
-        elif kind in (str, bytes, bytearray) and len(value) > self.left + CHUNK:
+        elif _is_string(kind) and len(value) > self.left + CHUNK:
             self.put(repr(value[: self.left + 1]))
             raise _Full
         else:

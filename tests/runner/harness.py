@@ -1,51 +1,53 @@
 """A kernel without a container: forked here, with pipes for its output, driven as the supervisor does."""
 
 import array
+import ctypes
 import fcntl
-import importlib.util
 import json
 import os
 import select
 import signal
 import socket
+import subprocess
 import sys
 import termios
 import time
-import types
 from pathlib import Path
 
-RUNNER = Path(os.environ.get("SANDCELL_RUNNER", Path(__file__).resolve().parents[2] / "src/runner"))
+import forker
+
+HERE = Path(__file__).resolve().parent
+RUNNER = os.environ.get("SANDCELL_RUNNER", str(HERE.parents[1] / "src/runner"))
 HANG = 60  # seconds: only a hang takes so long
 
-
-class _Finder:
-    """The package _sandcell, as the runner makes it: from sources, under names of no file."""
-
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name == "_sandcell":
-            return importlib.util.spec_from_loader(name, _Finder, is_package=True)
-        package, _, module = name.partition(".")
-        if package != "_sandcell" or not (RUNNER / (module + ".py")).is_file():
-            return None
-        return importlib.util.spec_from_loader(name, _Finder)
-
-    @staticmethod
-    def create_module(spec):
-        return None
-
-    @staticmethod
-    def exec_module(module):
-        name = module.__name__.partition(".")[2]
-        if name:
-            text = (RUNNER / (name + ".py")).read_text()
-            exec(compile(text, "<sandcell:%s>" % name, "exec", dont_inherit=True), module.__dict__)
-
-
-if not any(finder is _Finder for finder in sys.meta_path):
-    sys.meta_path.insert(0, _Finder)
+forker.install(RUNNER)
 
 from _sandcell import frames  # noqa: E402
+
+
+_syscall = ctypes.CDLL(None, use_errno=True).syscall
+_TGKILL = 234 if os.uname().machine == "x86_64" else 131
+
+
+def tgkill(pid):
+    assert _syscall(_TGKILL, pid, pid, int(signal.SIGINT)) == 0
+
+
+class Forker:
+    """One for all kernels, started with the first of them."""
+
+    link = None
+
+    @classmethod
+    def ask(cls, request, fds=()):
+        if cls.link is None:
+            cls.link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            number = theirs.fileno()
+            command = [sys.executable, "-I", str(HERE / "forker.py"), RUNNER, str(number)]
+            subprocess.Popen(command, pass_fds=[number])
+            theirs.close()
+        socket.send_fds(cls.link, [json.dumps(request).encode()], list(fds))
+        return json.loads(cls.link.recv(65536))
 
 
 class KernelDied(Exception):
@@ -87,54 +89,23 @@ class Result:
 class Kernel:
     """with Kernel() as kernel: kernel.execute("1").output"""
 
-    def __init__(self, cwd=None, setup=None):
+    def __init__(self, cwd=None, before=""):
+        """before: code that the new process runs before it is a kernel."""
         self.cell = 0
         self.next_id = 100
+        self.reaped = None
+        self.stdout, self.stderr, self.displays = b"", b"", []
         self.reader = frames.Reader(frames.MAX_CONTENT + frames.MAX_PAYLOAD)
         self.control, peer = socket.socketpair()
         self.out, out = os.pipe()
         self.err, err = os.pipe()
-        self.stdout, self.stderr, self.displays = b"", b"", []
-        self.pid = os.fork()
-        if self.pid == 0:
-            self._child(peer, out, err, cwd, setup)
-        self.reaped = None
+        request = {"cwd": cwd or os.getcwd(), "before": before}
+        self.pid = Forker.ask(request, [peer.fileno(), out, err])
         peer.close()
         os.close(out)
         os.close(err)
         os.set_blocking(self.out, False)
         os.set_blocking(self.err, False)
-
-    def _child(self, peer, out, err, cwd, setup):
-        try:
-            os.setsid()
-            null = os.open("/dev/null", os.O_RDONLY)
-            fd = os.dup(peer.fileno())
-            for target, end in enumerate((null, out, err)):
-                os.dup2(end, target)
-            keep = {0, 1, 2, fd}
-            for name in os.listdir("/proc/self/fd"):
-                if int(name) not in keep:
-                    try:
-                        os.close(int(name))
-                    except OSError:
-                        pass
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
-                signal.signal(number, signal.SIG_DFL)
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            signal.pthread_sigmask(signal.SIG_SETMASK, [signal.SIGINT])
-            sys.settrace(None)
-            os.environ["MPLBACKEND"] = "Agg"
-            if setup:
-                setup()
-            from _sandcell import kernel
-
-            kernel.main(fd, {"cwd": cwd or os.getcwd()})
-        except BaseException:
-            import traceback
-
-            os.write(2, traceback.format_exc().encode())
-        os._exit(71)
 
     # ---- what the supervisor does
 
@@ -181,7 +152,8 @@ class Kernel:
             return Result(header, parts, self.stdout, self.stderr, self.displays)
 
     def interrupt(self):
-        os.kill(self.pid, signal.SIGINT)
+        """To the main thread, so that no thread of the user's can take it."""
+        tgkill(self.pid)
 
     def drain_signals(self):
         self.send({"type": "drain"})
@@ -243,13 +215,12 @@ class Kernel:
         if self.reaped is None:
             deadline = time.monotonic() + seconds
             while True:
-                pid, status = os.waitpid(self.pid, os.WNOHANG)
-                if pid:
-                    self.reaped = status
+                self.reaped = Forker.ask({"wait": self.pid})
+                if self.reaped is not None:
                     break
                 if time.monotonic() > deadline:
                     raise AssertionError("the kernel does not end")
-                time.sleep(0.002)
+                time.sleep(0.001)
         self.drain()
         return self.reaped
 
@@ -257,8 +228,7 @@ class Kernel:
         self.control.close()
         if self.reaped is None:
             os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-            self.reaped = -1
+            self.reap()
         for fd in (self.out, self.err):
             os.close(fd)
 
@@ -268,5 +238,3 @@ class Kernel:
     def __exit__(self, *_):
         self.close()
 
-
-__all__ = ["Kernel", "KernelDied", "Result", "frames", "types"]
