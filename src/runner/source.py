@@ -51,7 +51,8 @@ class Compiler:
 
     def remember(self, source, name):
         """Tracebacks and `inspect` find the lines; the oldest cells go first."""
-        _cache[name] = (len(source), None, _lines(source, None).readlines(), name)
+        text = source if source.endswith("\n") else source + "\n"  # else carets are one off
+        _cache[name] = (len(source), None, _lines(text, None).readlines(), name)
         self.kept.append((name, len(source)))
         self.kept_chars += len(source)
         while len(self.kept) > KEPT_CELLS or (self.kept_chars > KEPT_CHARS and len(self.kept) > 1):

@@ -26,6 +26,12 @@ def test_lines_and_caret(kernel):
     assert lines[-1] == "ZeroDivisionError: division by zero"
 
 
+def test_caret_without_a_last_newline(kernel):
+    lines = error_of(kernel, "numbers = []\nnumbers[7]").splitlines()
+    if sys.version_info >= (3, 11):
+        assert lines[-3:-1] == ["    numbers[7]", "    ~~~~~~~^^^"]
+
+
 def test_frames_of_earlier_cells_show_their_lines(kernel):
     kernel.execute("def f(x):\n    return 1 / x")
     error = error_of(kernel, "f(0)")
