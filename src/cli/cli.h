@@ -71,6 +71,7 @@ extern const struct cli_command *const cli_commands[];	      /* NULL-terminated 
 extern const struct cli_option cli_common_options[];	      /* of every command: --help */
 const struct cli_command *cli_find_command(const char *name); /* NULL: none */
 
+extern const struct cli_command command_run;
 extern const struct cli_command command_version;
 extern const struct cli_command command_help;
 extern const struct cli_command command_completion;

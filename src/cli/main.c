@@ -9,6 +9,7 @@
 #include "signals.h"
 
 const struct cli_command *const cli_commands[] = {
+	&command_run,
 	&command_completion,
 	&command_version,
 	&command_help,

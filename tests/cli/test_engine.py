@@ -1,0 +1,274 @@
+"""The program on a real engine: SANDCELL_TEST_HOST."""
+import json
+import os
+import signal
+import subprocess
+import urllib.parse
+
+import pytest
+
+import schema
+from conftest import HANG, Program, clean_environment, wait_for
+
+HOST = os.environ.get("SANDCELL_TEST_HOST")
+pytestmark = pytest.mark.skipif(not HOST, reason="SANDCELL_TEST_HOST is not set")
+
+
+def engine_get(path):
+    """The engine's own answer, past everything that is ours."""
+    assert HOST.startswith("unix://")
+    done = subprocess.run(
+        ["curl", "-sS", "--fail", "--unix-socket", HOST[len("unix://"):], f"http://engine{path}"],
+        stdout=subprocess.PIPE, check=True, timeout=HANG)
+    return json.loads(done.stdout)
+
+
+def containers_of(pid):
+    """Containers of the sessions that process pid opened, running or not."""
+    filters = urllib.parse.quote(json.dumps({"label": [f"io.sandcell.owner.pid={pid}"]}))
+    return engine_get(f"/containers/json?all=true&filters={filters}")
+
+
+@pytest.fixture
+def sandcell():
+    return Program(clean_environment({"SANDCELL_HOST": HOST or ""}))
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    """Of an owner who is not root, so that nothing has to be said about it."""
+    folder = tmp_path / "ws"
+    folder.mkdir()
+    if os.geteuid() == 0:
+        os.chown(folder, 1234, 1235)
+    return folder
+
+
+def wait_until_running(process, text=b"ready\n"):
+    assert process.stdout.read(len(text)) == text
+
+
+@pytest.mark.parametrize("code, exit_code, out, err", [
+    ("print('hello')", 0, b"hello\n", b""),
+    ("1 + 1", 0, b"", b""),
+    ("import sys; print('x', file=sys.stderr)", 0, b"", b"x\n"),
+    ("import sys; sys.exit(0)", 0, b"", b""),
+    ("import sys; sys.exit(3)", 3, b"", b""),
+    ("import sys; sys.exit('no input')", 1, b"", b"no input\n"),
+    ("import os; print('a', flush=True); os._exit(4)", 4, b"a\n", b""),
+    ("import os; os.write(1, bytes(range(256)))", 0, bytes(range(256)), b""),
+    ("if __name__ == '__main__': print(input)", 0, b"<built-in function input>\n", b""),
+])
+def test_program_ends_as_the_code_does(sandcell, code, exit_code, out, err):
+    done = sandcell("run", "-c", code)
+    assert (done.returncode, done.stdout, done.stderr) == (exit_code, out, err)
+
+
+def test_exception_shows_the_code_alone(sandcell):
+    done = sandcell("run", "-c", "print('a')\n1 / 0")
+    assert (done.returncode, done.stdout) == (1, b"a\n")
+    lines = done.stderr.decode().splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert "line 2" in lines[1]
+    assert lines[-1] == "ZeroDivisionError: division by zero"
+
+
+@pytest.mark.parametrize("args, code, exit_code, said", [
+    (["--timeout", "0.3"], "print('a', flush=True)\nwhile True: pass", 124, b"imeout"),
+    ([], "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", 139, b"SIGSEGV"),
+    (["--memory", "96m"], "x = bytearray(300 << 20)", 137, b"memory"),
+    (["--memory", "96m"], "b = b''\nfor i in range(200): b += os.urandom(1 << 20)", 1, b"NameError"),
+])
+def test_verdicts(sandcell, args, code, exit_code, said):
+    done = sandcell("run", *args, "-c", code)
+    assert done.returncode == exit_code
+    assert said in done.stderr
+
+
+def test_output_arrives_while_the_code_runs(sandcell, workspace):
+    code = ("import os, time\nprint('ready', flush=True)\n"
+            "while not os.path.exists('go'): time.sleep(0.01)\nprint('gone')")
+    process = sandcell.start("run", "--workspace", workspace, "-c", code, stdout=subprocess.PIPE)
+    wait_until_running(process)
+    (workspace / "go").touch()
+    assert process.communicate(timeout=HANG)[0] == b"gone\n"
+    assert process.returncode == 0
+
+
+def test_script_sees_itself_and_its_neighbours(sandcell, workspace):
+    (workspace / "lib").mkdir()
+    (workspace / "lib/neighbour.py").write_text("name = 'neighbour'")
+    (workspace / "lib/job.py").write_text(
+        "import os, sys, neighbour\n"
+        "print(neighbour.name, sys.argv, __file__, sys.path[0], os.getcwd(), __name__)")
+    done = sandcell("run", "--workspace", workspace, workspace / "lib/job.py", "a", "--b")
+    assert done.stdout.decode() == (
+        "neighbour ['/workspace/lib/job.py', 'a', '--b'] /workspace/lib/job.py "
+        "/workspace/lib /workspace __main__\n"), done.stderr
+
+
+def test_script_from_elsewhere_is_sent(sandcell, tmp_path):
+    (tmp_path / "job.py").write_text("import sys\nprint(sys.argv, sys.path[0])\nboom()")
+    done = sandcell("run", tmp_path / "job.py", "a")
+    assert done.returncode == 1
+    assert done.stdout == b"['job.py', 'a'] /workspace\n"
+    assert b'File "job.py", line 3' in done.stderr and b"    boom()" in done.stderr
+
+
+def test_files_belong_to_the_owner_of_the_workspace(sandcell, workspace):
+    done = sandcell("run", "--workspace", workspace, "-c", "open('made', 'w').write('x')")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (workspace / "made").stat().st_uid == workspace.stat().st_uid
+
+
+def test_read_only_workspace(sandcell, workspace):
+    (workspace / "data").write_text("kept")
+    code = "print(open('data').read())\nopen('data', 'w')"
+    done = sandcell("run", "--workspace", f"{workspace}:ro", "-c", code)
+    assert (done.returncode, done.stdout) == (1, b"kept\n")
+    assert b"Read-only file system" in done.stderr
+    assert (workspace / "data").read_text() == "kept"
+
+
+def test_stdin_is_passed_on(sandcell):
+    data = bytes(range(256)) * 4096
+    done = sandcell("run", "--stdin", "-", "-c",
+                    "import sys, hashlib; print(hashlib.md5(sys.stdin.buffer.read()).hexdigest())",
+                    stdin=data)
+    import hashlib
+    assert done.stdout.decode().strip() == hashlib.md5(data).hexdigest()
+    assert sandcell("run", "-", stdin=b"print(6 * 7)").stdout == b"42\n"
+
+
+def test_environment_reaches_the_code_and_nothing_else(sandcell, workspace):
+    code = ("import os, time\nprint(os.environ['TOKEN'], os.environ['KIND'], flush=True)\n"
+            "while not os.path.exists('go'): time.sleep(0.01)")
+    process = sandcell.start(
+        "run", "--workspace", workspace, "--env", "TOKEN", "--env", "KIND=plain", "--verbose",
+        "-c", code, env={"TOKEN": "s3cr3t"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        wait_until_running(process, b"s3cr3t plain\n")
+        (container,) = containers_of(process.pid)
+        seen = json.dumps(engine_get(f"/containers/{container['Id']}/json"))
+        assert "s3cr3t" not in seen and "plain" not in seen and "os.environ" not in seen
+    finally:
+        (workspace / "go").touch()
+    _, said = process.communicate(timeout=HANG)
+    assert process.returncode == 0
+    assert b"/containers/create" in said
+    assert b"s3cr3t" not in said and b"os.environ" not in said
+
+
+def test_json_is_the_whole_result_on_one_line(sandcell):
+    done = sandcell("run", "--json", "-c", "import sys\nprint('out')\nprint('e', file=sys.stderr)\n[1]")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.count(b"\n") == 1
+    result = json.loads(done.stdout)
+    schema.check(result, schema.RESULT)
+    assert (result["status"], result["success"], result["stdout"], result["stderr"]) == (
+        "ok", True, "out\n", "e\n")
+    done = sandcell("run", "--json", "-c", "1 / 0")
+    assert done.returncode == 1
+    schema.check(json.loads(done.stdout), schema.RESULT)
+    assert json.loads(done.stdout)["error"].endswith("ZeroDivisionError: division by zero")
+
+
+def test_json_holds_what_was_displayed(sandcell):
+    done = sandcell("run", "--json", "-c", """
+class Picture:
+    def _repr_png_(self): return b'\\x89PNG'
+    def _repr_html_(self): return '<b>'
+display(Picture())
+""")
+    result = json.loads(done.stdout)
+    schema.check(result, schema.RESULT)
+    (bundle,) = result["data"]
+    assert (bundle["image/png"], bundle["text/html"]) == ("iVBORw==", "<b>")
+
+
+def test_displays_become_files(sandcell, tmp_path):
+    code = "class P:\n    def _repr_png_(self): return b'\\x89PNG'\ndisplay(P())"
+    done = sandcell("run", "--display", tmp_path / "shown", "-c", code)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (tmp_path / "shown/display-1.png").read_bytes() == b"\x89PNG"
+
+
+# ---- nothing is left ---------------------------------------------------------------------
+
+ENDLESS = "print('ready', flush=True)\nwhile True: pass"
+
+
+@pytest.mark.parametrize("number, code", [
+    (signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_signal_ends_it_and_the_container(sandcell, number, code):
+    process = sandcell.start("run", "-c", ENDLESS, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_until_running(process)
+    assert len(containers_of(process.pid)) == 1
+    process.send_signal(number)
+    process.communicate(timeout=HANG)
+    assert process.returncode == code
+    assert containers_of(process.pid) == []
+
+
+def test_ctrl_c_reaches_the_code(sandcell, terminal):
+    code = ("import time\nprint('ready', flush=True)\n"
+            "try:\n    time.sleep(600)\nexcept KeyboardInterrupt:\n    print('caught')")
+    screen = terminal(sandcell, "run", "-c", code)
+    screen.read_until(b"ready")
+    screen.press(b"\x03")
+    screen.read_until(b"caught")
+    assert screen.wait() == 130
+    assert containers_of(screen.pid) == []
+
+
+def test_code_that_ignores_ctrl_c_is_killed(sandcell, terminal):
+    code = ("import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+            "print('ready', flush=True)\nwhile True: pass")
+    screen = terminal(sandcell, "run", "-c", code)
+    screen.read_until(b"ready")
+    screen.press(b"\x03")
+    assert screen.wait() == 130
+    assert containers_of(screen.pid) == []
+
+
+def test_reader_that_leaves_ends_the_code(sandcell):
+    process = sandcell.start("run", "-c", "while True: print('ready')", stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
+    wait_until_running(process)
+    process.stdout.close()
+    assert process.wait(HANG) == 141
+    assert process.stderr.read() == b""
+    assert containers_of(process.pid) == []
+
+
+def test_killed_program_leaves_nothing_once_the_lease_is_over(sandcell):
+    process = sandcell.start("run", "--lease", "1s", "-c", ENDLESS, stdout=subprocess.PIPE)
+    with process.stdout:
+        wait_until_running(process)
+        assert len(containers_of(process.pid)) == 1
+        process.kill()
+        process.wait(HANG)
+    wait_for(lambda: containers_of(process.pid) == [], "the end of the lease")
+
+
+# ---- what does not begin -----------------------------------------------------------------
+
+@pytest.mark.parametrize("args, code, said", [
+    (["--image", "sandcell/no-such-image"], 125, "sandcell/no-such-image"),
+    (["--workspace", "/no/such/place"], 2, "/no/such/place"),
+    (["--workspace", "/"], 2, "'/'"),
+    (["--mount", "nonsense"], 2, "nonsense"),
+    (["--user", "root"], 2, "root"),
+    (["--runtime", "no-such-runtime"], 125, "no-such-runtime"),
+    (["--host", "unix:///no/such.sock"], 125, "/no/such.sock"),
+    (["--memory", "1k"], 2, "memory"),
+])
+def test_failure_names_what_was_wrong(sandcell, args, code, said):
+    process = sandcell.start("run", *args, "-c", "print('ran')", stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
+    out, err = process.communicate(timeout=HANG)
+    assert (process.returncode, out) == (code, b"")
+    text = err.decode()
+    assert text.startswith("sandcell: ") and text.count("\n") == 1
+    assert said in text
+    assert containers_of(process.pid) == []
