@@ -72,6 +72,7 @@ extern const struct cli_option cli_common_options[];	      /* of every command: 
 const struct cli_command *cli_find_command(const char *name); /* NULL: none */
 
 extern const struct cli_command command_run;
+extern const struct cli_command command_doctor;
 extern const struct cli_command command_version;
 extern const struct cli_command command_help;
 extern const struct cli_command command_completion;

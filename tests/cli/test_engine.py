@@ -272,3 +272,27 @@ def test_failure_names_what_was_wrong(sandcell, args, code, said):
     assert text.startswith("sandcell: ") and text.count("\n") == 1
     assert said in text
     assert containers_of(process.pid) == []
+
+
+# ---- doctor ------------------------------------------------------------------------------
+
+def test_doctor_examines_the_engine(sandcell):
+    process = sandcell.start("doctor", "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    out, err = process.communicate(timeout=HANG)
+    assert (process.returncode, err) == (0, b""), out
+    found = [json.loads(line) for line in out.splitlines()]
+    assert {f["check"] for f in found if f["status"] == "ok"} == {
+        "engine", "host", "runtime", "cgroup", "session", "limits", "isolation", "close"}
+    (isolation,) = [f["message"] for f in found if f["check"] == "isolation"]
+    assert isolation == "no capability, no new privileges, seccomp, no network, read-only root"
+    (limits,) = [f["message"] for f in found if f["check"] == "limits" and f["status"] == "ok"]
+    assert "memory 2048 MiB" in limits and "pids 256" in limits
+    assert containers_of(process.pid) == []
+    text = sandcell("doctor").stdout.decode()
+    assert HOST in text and "SANDCELL_HOST" in text
+
+
+def test_doctor_without_an_engine_says_where_it_looked(sandcell):
+    done = sandcell("doctor", "--host", "unix:///no/such.sock")
+    assert done.returncode == 1
+    assert b"/no/such.sock" in done.stdout and b"->" in done.stdout
