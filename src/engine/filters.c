@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/filters.h"
 
+/* jansson says NULL for both: text that is not UTF-8, and no memory. */
+static int no_string(const char *value, sandcell_error **err_out)
+{
+	sc_autojson *unchecked = json_string_nocheck(value);
+
+	if (!unchecked)
+		return sc_fail_nomem(err_out);
+	return sc_fail(err_out, SANDCELL_E_INVAL, "'%s' is not UTF-8", value);
+}
+
 int sc_filters_add(json_t *filters, const char *key, const char *const *values,
 	sandcell_error **err_out)
 {
@@ -16,7 +26,7 @@ int sc_filters_add(json_t *filters, const char *key, const char *const *values,
 	for (size_t i = 0; values[i]; i++) {
 		json_t *text = json_string(values[i]);
 		if (!text)
-			return sc_fail(err_out, SANDCELL_E_INVAL, "filter is not UTF-8");
+			return no_string(values[i], err_out);
 		if (json_array_append_new(list, text) < 0)
 			return sc_fail_nomem(err_out);
 	}

@@ -469,28 +469,33 @@ int sc_http_call_json(sandcell_engine *engine, const struct sc_http_request *req
 		root_out, err_out);
 }
 
+/* Docker says null for an empty list; jansson takes that only when asked to. */
+static bool is_null(const sc_buf *body)
+{
+	const char *text = sc_buf_text(body);
+
+	return strncmp(text, "null", 4) == 0 &&
+	       strspn(text + 4, " \t\r\n") == body->len - 4;
+}
+
 int sc_http_call_list(sandcell_engine *engine, const char *path, sc_deadline deadline,
 	json_t **array_out, sandcell_error **err_out)
 {
 	const struct sc_http_request request = {.path = path, .deadline = deadline};
-	sc_autojson *root = NULL;
 	sc_autoreply reply = SC_HTTP_REPLY_INIT;
+	sc_autojson *root = NULL;
 	int rc;
 
 	rc = sc_http_call(engine, &request, &reply, err_out);
 	if (rc < 0)
 		return rc;
-	/* jansson takes a bare null only when asked to; Docker sends it for "none". */
-	if (strncmp(sc_buf_text(&reply.body), "null", 4) == 0) {
-		root = json_array();
-		if (!root)
-			return sc_fail_nomem(err_out);
-	} else {
+	if (is_null(&reply.body))
+		rc = sc_json_parse("[]", 2, "empty list", &root, err_out);
+	else
 		rc = sc_json_parse(sc_buf_text(&reply.body), reply.body.len, "engine reply",
 			&root, err_out);
-		if (rc < 0)
-			return rc;
-	}
+	if (rc < 0)
+		return rc;
 	if (!json_is_array(root))
 		return sc_fail(err_out, SANDCELL_E_PROTOCOL,
 			"engine reply: an array was expected");
