@@ -11,4 +11,7 @@ print("accuracy of five folds:", *scores.round(3))
 
 X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
 model.fit(X_train, y_train)
-{"mean": round(float(scores.mean()), 3), "held out": round(model.score(X_test, y_test), 3)}
+{
+    "mean": round(float(scores.mean()), 3),
+    "held out": round(float(model.score(X_test, y_test)), 3),
+}
