@@ -40,32 +40,29 @@ static json_t *number_text(uint64_t value)
 static json_t *make_labels(const struct sc_config *config, const struct sc_owner *owner,
 	const struct sc_spec_engine *engine)
 {
+	const struct {
+		const char *key;
+		json_t *value; /* stolen below, NULL included */
+	} rows[] = {
+		{SC_LABEL_PREFIX "version", json_string(sandcell_version_text())},
+		{SC_LABEL_PREFIX "session", json_string(config->name)},
+		{SC_LABEL_PREFIX "kind", json_string(config->named ? "named" : "unnamed")},
+		{SC_LABEL_PREFIX "owner.uid", number_text(owner->uid)},
+		{SC_LABEL_PREFIX "owner.host", json_string(owner->host)},
+		{SC_LABEL_PREFIX "owner.boot", json_string(owner->boot_id)},
+		{SC_LABEL_PREFIX "owner.pidns", number_text(owner->pid_ns)},
+		{SC_LABEL_PREFIX "owner.pid", number_text((uint64_t)owner->pid)},
+		{SC_LABEL_PREFIX "owner.start", number_text(owner->start)},
+		{SC_LABEL_PREFIX "created", number_text(engine->created_s)},
+		{SC_LABEL_PREFIX "lease_ms", number_text(config->lease_ms)},
+		{SC_LABEL_PREFIX "max_life_ms", number_text(0)},
+		{SC_LABEL_NONCE, json_string(engine->nonce)},
+	};
 	json_t *labels = json_object();
 	int bad = 0;
 
-	bad |= json_object_set_new(
-		labels, SC_LABEL_PREFIX "version", json_string(sandcell_version_text()));
-	bad |= json_object_set_new(
-		labels, SC_LABEL_PREFIX "session", json_string(config->name));
-	bad |= json_object_set_new(labels, SC_LABEL_PREFIX "kind",
-		json_string(config->named ? "named" : "unnamed"));
-	bad |= json_object_set_new(
-		labels, SC_LABEL_PREFIX "owner.uid", number_text(owner->uid));
-	bad |= json_object_set_new(
-		labels, SC_LABEL_PREFIX "owner.host", json_string(owner->host));
-	bad |= json_object_set_new(
-		labels, SC_LABEL_PREFIX "owner.boot", json_string(owner->boot_id));
-	bad |= json_object_set_new(
-		labels, SC_LABEL_PREFIX "owner.pidns", number_text(owner->pid_ns));
-	bad |= json_object_set_new(
-		labels, SC_LABEL_PREFIX "owner.pid", number_text((uint64_t)owner->pid));
-	bad |= json_object_set_new(
-		labels, SC_LABEL_PREFIX "owner.start", number_text(owner->start));
-	bad |= json_object_set_new(
-		labels, SC_LABEL_PREFIX "created", number_text(engine->created_s));
-	bad |= json_object_set_new(
-		labels, SC_LABEL_PREFIX "lease_ms", number_text(config->lease_ms));
-	bad |= json_object_set_new(labels, SC_LABEL_PREFIX "max_life_ms", number_text(0));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		bad |= json_object_set_new(labels, rows[i].key, rows[i].value);
 	if (!bad)
 		return labels;
 	json_decref(labels);

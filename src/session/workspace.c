@@ -51,15 +51,15 @@ static bool bits_allow(const struct stat *info, uid_t uid, gid_t gid, mode_t bit
 }
 
 /*
- * The probe.  When user code has the caller's own uid the kernel is asked, which knows ACLs
+ * The probe.  When user code has this process's own uid the kernel is asked, which knows ACLs
  * and read-only file systems; for another uid only the bits can tell.
  */
 static int check_access(const struct sc_workspace *workspace, const struct stat *info,
-	struct sc_caller caller, sandcell_error **err_out)
+	sandcell_error **err_out)
 {
 	mode_t bits = workspace->read_only ? 5 : 3; /* r-x or -wx */
 	int mode = workspace->read_only ? R_OK | X_OK : W_OK | X_OK;
-	bool by_kernel = caller.uid == workspace->uid && caller.uid != 0;
+	bool by_kernel = workspace->uid == geteuid() && workspace->uid != 0;
 	const char *what = workspace->read_only ? "read it" : "write there";
 
 	if (by_kernel ? faccessat(AT_FDCWD, workspace->path, mode, AT_EACCESS) == 0
@@ -151,7 +151,7 @@ int sc_workspace_resolve(struct sc_workspace *workspace, const char *path, bool 
 			SC_SERVICE_ID);
 	if (!path)
 		return 0;
-	rc = check_access(workspace, &info, caller, err_out);
+	rc = check_access(workspace, &info, err_out);
 	if (rc < 0)
 		return rc;
 	return workspace->uid == 0 && !user ? warn_of_root(warnings, err_out) : 0;
