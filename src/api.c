@@ -134,8 +134,9 @@ int sandcell_session_open(sandcell_engine *engine, const sandcell_session_option
 	const unsigned codes = CODE(SANDCELL_E_INVAL) | CODE(SANDCELL_E_CONNECT) |
 			       CODE(SANDCELL_E_NOTFOUND) | CODE(SANDCELL_E_CONFLICT) |
 			       CODE(SANDCELL_E_ENGINE) | CODE(SANDCELL_E_PROTOCOL) |
-			       CODE(SANDCELL_E_TIMEOUT) | CODE(SANDCELL_E_LIMIT) |
-			       CODE(SANDCELL_E_GONE) | CODE(SANDCELL_E_NOMEM);
+			       CODE(SANDCELL_E_TIMEOUT) | CODE(SANDCELL_E_CALLBACK) |
+			       CODE(SANDCELL_E_LIMIT) | CODE(SANDCELL_E_GONE) |
+			       CODE(SANDCELL_E_NOMEM);
 	sandcell_session_options mine;
 	int rc;
 

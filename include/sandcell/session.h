@@ -87,8 +87,9 @@ SANDCELL_API void sandcell_session_options_init(
  * @param err_out      may be NULL
  * @return 0, #SANDCELL_E_INVAL, #SANDCELL_E_CONNECT, #SANDCELL_E_NOTFOUND (no such image),
  *         #SANDCELL_E_CONFLICT (name in use), #SANDCELL_E_ENGINE, #SANDCELL_E_PROTOCOL,
- *         #SANDCELL_E_TIMEOUT, #SANDCELL_E_LIMIT (strict limits), #SANDCELL_E_GONE or
- *         #SANDCELL_E_NOMEM.  On failure no container is left.
+ *         #SANDCELL_E_TIMEOUT, #SANDCELL_E_CALLBACK (on_wait), #SANDCELL_E_LIMIT (strict
+ *         limits), #SANDCELL_E_GONE or #SANDCELL_E_NOMEM.  On failure no container is
+ *         left.
  */
 SANDCELL_API SANDCELL_NODISCARD int sandcell_session_open(sandcell_engine *engine,
 	const sandcell_session_options *opts, sandcell_session **session_out,

@@ -116,8 +116,12 @@ int sc_call_run(
 	if (rc < 0)
 		return rc;
 	rc = SC_PUMP_MOVED;
-	while (!sc_call_ended(call) && rc > 0)
+	while (!sc_call_ended(call) && rc > 0) {
 		rc = sc_channel_pump(channel, deadline, err_out);
+		if (rc == SC_PUMP_STOPPED && call->stoppable)
+			rc = sc_fail(err_out, SANDCELL_E_CALLBACK,
+				"the wait callback asked to stop");
+	}
 	sc_channel_drop(channel, call);
 	if (sc_call_ended(call))
 		return 0;

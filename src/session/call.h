@@ -28,6 +28,7 @@ typedef struct sc_call {
 	sc_message message;
 	const struct sc_call_handlers *handlers;
 	void *user;
+	bool stoppable; /* sc_call_run() heeds the wait callback */
 
 	sc_content content; /* of the frame whose parts are coming, then of the result */
 	json_t *pending;    /* its header, while parts are missing */
@@ -47,7 +48,8 @@ bool sc_call_ended(const sc_call *call);
 
 /*
  * Runs a small call without handlers to its end.  SANDCELL_E_TIMEOUT when the deadline
- * passes first, else as sc_channel_pump(); woken is not heeded.
+ * passes first, SANDCELL_E_CALLBACK when it is stoppable and the wait callback asked for
+ * that, else as sc_channel_pump(); woken is not heeded.
  */
 int sc_call_run(
 	sc_channel *channel, sc_call *call, sc_deadline deadline, sandcell_error **err_out);

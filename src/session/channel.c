@@ -17,10 +17,16 @@
 #define COMPLAINTS_KEPT ((size_t)2048)
 /* Reads before the deadline and the wake-up are looked at again. */
 #define READS_AT_ONCE 16
+/* Between two looks of the wait callback.  Bounds how long a signal goes unseen that was
+ * handled just before the poll began, or by another thread. */
+#define LOOK_MS 200
 
 struct sc_channel {
 	sc_stream *stream;
 	int wake_fd;
+	sandcell_wait_fn on_wait;
+	void *wait_user;
+	sc_deadline next_look; /* SC_NEVER: not at all */
 	sc_demux demux;
 	sc_decoder decoder;
 	char *input;   /* READ_SIZE bytes while calls run */
@@ -55,6 +61,7 @@ int sc_channel_new(
 	}
 	channel->stream = stream;
 	channel->wake_fd = wake_fd;
+	channel->next_look = SC_NEVER;
 	channel->next_id = start & (SC_FRAME_ID_MAX >> 1);
 	channel->queue.max = 2 * SC_FRAME_MAX;
 	channel->output.max = 2 * SC_FRAME_MAX;
@@ -246,6 +253,8 @@ int sc_channel_start(sc_channel *channel, sc_call *call, sandcell_error **err_ou
 		last = &(*last)->next;
 	call->next = NULL;
 	*last = call;
+	if (channel->on_wait)
+		channel->next_look = sc_deadline_in_ms(LOOK_MS);
 	return 0;
 }
 
@@ -314,8 +323,24 @@ static bool take_wake(const sc_channel *channel)
 	       read(channel->wake_fd, &count, sizeof(count)) == (ssize_t)sizeof(count);
 }
 
-/* Waits for the stream or the wake-up; SC_PUMP_TIMEOUT when neither comes. */
-static int wait_for_events(const sc_channel *channel, bool want_write, sc_deadline deadline,
+void sc_channel_set_wait(sc_channel *channel, sandcell_wait_fn on_wait, void *user)
+{
+	channel->on_wait = on_wait;
+	channel->wait_user = user;
+	channel->next_look = on_wait ? sc_deadline_in_ms(LOOK_MS) : SC_NEVER;
+}
+
+/* Lets the wait callback look in; true when it asks to stop. */
+static bool look(sc_channel *channel)
+{
+	if (!channel->on_wait)
+		return false;
+	channel->next_look = sc_deadline_in_ms(LOOK_MS);
+	return channel->on_wait(channel->wait_user) != 0;
+}
+
+/* Waits for the stream, the wake-up or a signal; SC_PUMP_TIMEOUT when none comes. */
+static int wait_for_events(sc_channel *channel, bool want_write, sc_deadline deadline,
 	sandcell_error **err_out)
 {
 	struct pollfd fds[] = {
@@ -323,13 +348,16 @@ static int wait_for_events(const sc_channel *channel, bool want_write, sc_deadli
 			.events = sc_stream_events(channel->stream, want_write)},
 		{.fd = channel->wake_fd, .events = POLLIN},
 	};
-	int n = poll(fds, 2, sc_deadline_left_ms(deadline));
+	sc_deadline until = sc_deadline_min(deadline, channel->next_look);
+	int n = poll(fds, 2, sc_deadline_left_ms(until));
 
 	if (n < 0 && errno != EINTR)
 		return sc_fail_errno(err_out, SANDCELL_E_FAIL, errno, "poll");
 	if (n > 0 && fds[1].revents && take_wake(channel))
 		return SC_PUMP_WOKEN;
-	return n == 0 ? SC_PUMP_TIMEOUT : SC_PUMP_MOVED;
+	if (n <= 0 && look(channel))
+		return SC_PUMP_STOPPED;
+	return n == 0 && sc_deadline_passed(deadline) ? SC_PUMP_TIMEOUT : SC_PUMP_MOVED;
 }
 
 int sc_channel_pump(sc_channel *channel, sc_deadline deadline, sandcell_error **err_out)
@@ -347,5 +375,7 @@ int sc_channel_pump(sc_channel *channel, sc_deadline deadline, sandcell_error **
 	/* A flood must hide neither the wake-up nor the deadline. */
 	if (take_wake(channel))
 		return SC_PUMP_WOKEN;
+	if (sc_deadline_passed(channel->next_look) && look(channel))
+		return SC_PUMP_STOPPED;
 	return sc_deadline_passed(deadline) ? SC_PUMP_TIMEOUT : SC_PUMP_MOVED;
 }

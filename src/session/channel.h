@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "engine/stream.h"
+#include "sandcell/session.h"
 #include "session/frame.h"
 
 typedef struct sc_channel sc_channel;
@@ -31,6 +32,9 @@ static inline void sc_channel_freep(sc_channel **channel)
 {
 	sc_channel_free(*channel);
 }
+
+/* Asked while calls wait, a few times a second and after a signal. */
+void sc_channel_set_wait(sc_channel *channel, sandcell_wait_fn on_wait, void *user);
 
 /* Queues bytes that are no frame: the boot source, before anything else.  Copied. */
 int sc_channel_send_raw(
@@ -52,7 +56,8 @@ uint64_t sc_channel_next_id(sc_channel *channel);
 enum sc_pump {
 	SC_PUMP_TIMEOUT = 0, /* the deadline has passed */
 	SC_PUMP_MOVED = 1,   /* something came, or can be sent now */
-	SC_PUMP_WOKEN = 2    /* wake_fd was written to; it has been read */
+	SC_PUMP_WOKEN = 2,   /* wake_fd was written to; it has been read */
+	SC_PUMP_STOPPED = 3  /* the wait callback asked to stop */
 };
 
 /*

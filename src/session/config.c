@@ -235,6 +235,8 @@ int sc_config_load(struct sc_config *config, const sandcell_session_options *opt
 	int rc;
 
 	*config = (struct sc_config){
+		.on_wait = opts->on_wait,
+		.wait_user = opts->wait_user,
 		.output_max = opts->output_max ? opts->output_max : SC_DEFAULT_OUTPUT_MAX,
 		.strict_limits = opts->flags & SANDCELL_SESSION_STRICT_LIMITS,
 	};

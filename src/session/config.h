@@ -31,6 +31,8 @@ struct sc_config {
 	json_t *preload;  /* array of module names */
 	json_t *warnings; /* array of text, found while loading */
 	struct sc_limits limits;
+	sandcell_wait_fn on_wait;
+	void *wait_user;
 	uint64_t output_max;
 	uint32_t timeout_ms; /* SANDCELL_NO_TIMEOUT: none */
 	uint32_t lease_ms;

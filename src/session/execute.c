@@ -82,7 +82,8 @@ static int pump_to_end(struct run *run, sandcell_error **err_out)
 		if (woken && atomic_load(&run->s->closing))
 			return sc_fail(err_out, SANDCELL_E_CLOSED,
 				"the session was closed during the call");
-		if (rc >= 0 && (woken || run->stopped) && !run->interrupted)
+		bool stop = woken || rc == SC_PUMP_STOPPED || run->stopped;
+		if (rc >= 0 && stop && !run->interrupted)
 			rc = send_interrupt(run, err_out);
 		if (rc < 0)
 			return rc;

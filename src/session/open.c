@@ -223,7 +223,10 @@ static int connect_channel(struct opening *o, sandcell_error **err_out)
 		rc = sc_exec_start(s->engine, exec, o->deadline, &stream, err_out);
 	if (rc < 0)
 		return rc;
-	return sc_channel_new(stream, s->wake_fd, &s->channel, err_out);
+	rc = sc_channel_new(stream, s->wake_fd, &s->channel, err_out);
+	if (rc == 0)
+		sc_channel_set_wait(s->channel, s->config.on_wait, s->config.wait_user);
+	return rc;
 }
 
 /* ---- greet ---- */
@@ -285,6 +288,7 @@ static int run_setup(struct opening *o, sandcell_error **err_out)
 	rc = sc_spec_setup(&s->config, image_env, id, &header, err_out);
 	if (rc == 0)
 		rc = sc_call_init(&o->setup, id, header, parts, count, NULL, NULL, err_out);
+	o->setup.stoppable = true;
 	if (rc == 0)
 		rc = sc_call_run(s->channel, &o->setup, o->deadline, err_out);
 	if (rc == 0)
