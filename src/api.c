@@ -12,6 +12,7 @@
 #include "engine/info.h"
 #include "sandcell/sandcell.h"
 #include "session/execute.h"
+#include "session/policy/policy.h"
 #include "session/session.h"
 
 #define STRING_(x) #x
@@ -229,4 +230,19 @@ int sandcell_execute(sandcell_session *session, const char *code, size_t code_le
 		rc = sc_execute(
 			session, code ? code : "", code_len, &mine, result_out, err_out);
 	return documented(rc, codes, err_out);
+}
+
+/* ---- commands ---- */
+
+void sandcell_cli_options_init(sandcell_cli_options *opts, size_t size)
+{
+	memset(opts, 0, size);
+	opts->struct_size = size;
+}
+
+int sandcell_validate_cli_command(const char *command, uint32_t flags, char **message_out)
+{
+	if (!command)
+		return SANDCELL_E_INVAL;
+	return sc_policy_check(command, strlen(command), flags, NULL, message_out, NULL);
 }
