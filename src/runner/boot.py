@@ -55,6 +55,12 @@ def read_setup():
 
 hello, setup, sources = read_setup()
 sys.meta_path.insert(0, SourceFinder(sources))
+from _sandcell import drop, zygote_link
+
+setup["landlock"] = drop.landlock_abi()
+drop.become_service(setup["uid"])
+zygote = zygote_link.ZygoteLink(setup)
+zygote.start()  # it compiles the kernel while the supervisor is compiled here
 from _sandcell import supervisor
 
-supervisor.main(l, c, f, hello, setup)
+supervisor.main(zygote, l, c, f, hello, setup)

@@ -19,7 +19,7 @@ from _sandcell.commands import Command
 from _sandcell.loop import Loop, now
 from _sandcell.python import Python
 from _sandcell.records import Records
-from _sandcell.zygote_link import ZygoteError, ZygoteLink
+from _sandcell.zygote_link import ZygoteError
 
 PROTOCOL = 1
 CALLS = (
@@ -33,9 +33,9 @@ MAX_CLIENTS = 64
 COMMANDS_AT_ONCE = 16
 
 
-def main(listener, connection, fds, hello, setup):
+def main(zygote, listener, connection, fds, hello, setup):
     try:
-        Supervisor(listener, setup).run(connection, fds, hello, setup)
+        Supervisor(zygote, listener, setup).run(connection, fds, hello, setup)
     except ZygoteError as error:
         sys.stderr.write("sandcell: cannot start a Python process: %s\n" % error)
         os._exit(71)
@@ -85,11 +85,10 @@ def peer_uid(peer):
 
 
 class Supervisor:
-    def __init__(self, listener, setup):
+    def __init__(self, zygote, listener, setup):
         self.loop = Loop()
         self.listener = listener
         self.setup = setup
-        setup["landlock"] = drop.landlock_abi()
         self.clients = []
         self.commands = {}  # pid of the leader -> Command
         self.scans = {}  # pid -> Scan
@@ -99,10 +98,8 @@ class Supervisor:
         self.idle = None
         self.begun = now()
         self.last_call = now()
-        drop.become_service(setup["uid"])
         self.signals = open_signals()
-        self.zygote = ZygoteLink(setup, self._close_in_child)
-        self.zygote.start()
+        self.zygote = zygote
         self.peercred = peercred_is_honest()  # while the zygote imports
         self.python = Python(
             self.loop,
@@ -112,16 +109,6 @@ class Supervisor:
             lambda: [*self.commands, *self.scans],
             self._reap,
         )
-
-    @staticmethod
-    def _close_in_child(link):
-        """A zygote holds nothing of the supervisor's: stdio and its own link only."""
-        for name in os.listdir("/proc/self/fd"):
-            if int(name) > 2 and int(name) != link:
-                try:
-                    os.close(int(name))
-                except OSError:
-                    pass  # the descriptor of the listing itself
 
     # ---- life
 

@@ -26,6 +26,8 @@ def main(link, setup):
     os.environ.clear()
     os.environ.update(setup["env"])
     _find_packages()
+    from _sandcell import kernel  # noqa: F401  once here, not in every kernel
+
     preloaded, errors = _preload(setup["preload"])
     gc.collect()
     gc.freeze()

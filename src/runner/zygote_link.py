@@ -6,8 +6,6 @@ import select
 import signal
 import socket
 
-from _sandcell import zygote
-
 FORK_DEADLINE_MS = 10_000
 START_DEADLINE_MS = 120_000  # preloaded modules are imported in this time
 MESSAGE = 65536
@@ -21,10 +19,19 @@ class ForkRefused(ZygoteError):
     """The zygote is well, but no process can be made, as at the pids limit."""
 
 
+def close_all_but(link):
+    """A zygote holds nothing of the supervisor's: stdio and its own link only."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2 and int(name) != link:
+            try:
+                os.close(int(name))
+            except OSError:
+                pass  # the descriptor of the listing itself
+
+
 class ZygoteLink:
-    def __init__(self, setup, close_in_child):
+    def __init__(self, setup):
         self.setup = setup
-        self.close_in_child = close_in_child  # called in the forked zygote with the fd to keep
         self.pid = 0
         self.link = None
         self.greeting = None
@@ -39,9 +46,11 @@ class ZygoteLink:
             raise ZygoteError("no zygote can be started: %s" % error.strerror) from None
         if pid == 0:
             try:
-                self.close_in_child(other.fileno())
+                close_all_but(other.fileno())
                 signal.pthread_sigmask(signal.SIG_SETMASK, [])
                 signal.signal(signal.SIGINT, signal.default_int_handler)
+                from _sandcell import zygote
+
                 zygote.main(other, self.setup)
             finally:
                 os._exit(70)
