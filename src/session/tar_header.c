@@ -9,7 +9,7 @@
 enum { NAME = 0, NAME_LEN = 100, MODE = 100, MODE_LEN = 8, SIZE = 124, SIZE_LEN = 12 };
 enum { MTIME = 136, MTIME_LEN = 12, SUM = 148, SUM_LEN = 8, TYPE = 156 };
 enum { LINK = 157, LINK_LEN = 100, MAGIC = 257, PREFIX = 345, PREFIX_LEN = 155 };
-enum { BLOCK = 512 };
+enum { GNU_SPARSE = 386, GNU_SPARSE_LEN = 109, BLOCK = 512 };
 
 #define TIME_MAX (INT64_C(1) << 40)
 
@@ -116,6 +116,10 @@ int sc_tar_header_parse(
 	if (!checksum_fits(block))
 		return sc_fail(err_out, SANDCELL_E_DATA,
 			"a header of the archive has a wrong checksum");
+	/* Some programs look at GNU's old sparse map whatever the type of the entry is. */
+	if (gnu && !sc_tar_is_zero(block + GNU_SPARSE, GNU_SPARSE_LEN))
+		return sc_fail(err_out, SANDCELL_E_DATA,
+			"the archive holds a sparse file in an old format");
 	if (!read_number(block + SIZE, SIZE_LEN, &size) || size < 0 ||
 		!read_number(block + MODE, MODE_LEN, &mode) ||
 		!read_number(block + MTIME, MTIME_LEN, &mtime) || mtime > TIME_MAX ||

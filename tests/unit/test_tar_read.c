@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "base/fd.h"
 #include "unit.h"
 
 #include "tar_build.h"
@@ -421,6 +422,52 @@ START_TEST(limits_hold_before_any_content_is_read)
 }
 END_TEST
 
+/* Made by GNU tar and by Python; the long name has 180 letters. */
+START_TEST(archives_of_other_programs_are_read)
+{
+	static const char *const names[] = {
+		"gnu", "pax", "ustar", "python-gnu", "python-pax"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		sc_autobuf path = SC_BUF_INIT(4096);
+		sc_autofree char *data = NULL;
+		sandcell_error *err = NULL;
+		size_t len = 0;
+		int rc = 0;
+
+		(void)sc_buf_printf(&path, "%s/%s.tar", TAR_CORPUS, names[i]);
+		ck_assert_int_eq(sc_fd_read_file(path.data, TAR_TEST_MAX, &data, &len), 0);
+		sc_buf tar = {.data = data, .len = len};
+		sc_autofree char *found = tar_listing(&tar, 1000, NULL, &rc, &err);
+		ck_assert_msg(rc == 0, "%s: %s", names[i], sandcell_error_get_message(err));
+		ck_assert_ptr_nonnull(strstr(found, "f d/a 6\n@0 hello\n"));
+		if (strcmp(names[i], "ustar") == 0)
+			continue;
+		ck_assert_ptr_nonnull(strstr(found, "d d\n"));
+		ck_assert_ptr_nonnull(strstr(found, "h d/hard -> d/a\n"));
+		ck_assert_ptr_nonnull(strstr(found, "l d/e/sym -> ../d/a\n"));
+		ck_assert_ptr_nonnull(strstr(found, "f d/\xc3\xa9\xe4\xb8\xad.txt 2\n"));
+		ck_assert_ptr_nonnull(strstr(found, "f d/nnnnnnnn"));
+	}
+}
+END_TEST
+
+START_TEST(a_sparse_file_of_gnu_tar_is_read)
+{
+	sc_autofree char *data = NULL;
+	size_t len = 0;
+	int rc = 0;
+
+	ck_assert_int_eq(sc_fd_read_file(TAR_CORPUS "/gnu-sparse-1.0.tar", TAR_TEST_MAX,
+				 &data, &len),
+		0);
+	sc_buf tar = {.data = data, .len = len};
+	sc_autofree char *found = tar_listing(&tar, SIZE_MAX / 2, NULL, &rc, NULL);
+	ck_assert_int_eq(rc, 0);
+	ck_assert_ptr_nonnull(strstr(found, "f sparse 500000\n@0 abc"));
+}
+END_TEST
+
 static int stop(const sc_tar_entry *entry, void *user, sandcell_error **err_out)
 {
 	(void)entry;
@@ -480,4 +527,5 @@ UNIT_MAIN("tar_read", an_archive_is_read_for_every_split,
 	extended_headers_have_a_size_limit, names_of_any_bytes_are_read,
 	headers_that_make_no_sense_are_refused, a_file_is_not_called_like_a_directory,
 	limits_hold_before_any_content_is_read, a_handler_that_fails_ends_the_reading,
+	archives_of_other_programs_are_read, a_sparse_file_of_gnu_tar_is_read,
 	running_out_of_memory_is_survived)
