@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/filters.h"
 
-/* jansson says NULL for both: text that is not UTF-8, and no memory. */
-static int no_string(const char *value, sandcell_error **err_out)
-{
-	sc_autojson *unchecked = json_string_nocheck(value);
+#include <string.h>
 
-	if (!unchecked)
-		return sc_fail_nomem(err_out);
-	return sc_fail(err_out, SANDCELL_E_INVAL, "'%s' is not UTF-8", value);
-}
+#include "base/utf8.h"
 
 int sc_filters_add(json_t *filters, const char *key, const char *const *values,
 	sandcell_error **err_out)
@@ -24,10 +18,12 @@ int sc_filters_add(json_t *filters, const char *key, const char *const *values,
 			return sc_fail_nomem(err_out);
 	}
 	for (size_t i = 0; values[i]; i++) {
-		json_t *text = json_string(values[i]);
-		if (!text)
-			return no_string(values[i], err_out);
-		if (json_array_append_new(list, text) < 0)
+		size_t len = strlen(values[i]);
+		if (sc_utf8_check(values[i], len) < len)
+			return sc_fail(err_out, SANDCELL_E_INVAL,
+				"filter '%s' is not UTF-8", values[i]);
+		json_t *text = json_stringn(values[i], len);
+		if (!text || json_array_append_new(list, text) < 0)
 			return sc_fail_nomem(err_out);
 	}
 	return 0;

@@ -134,7 +134,7 @@ START_TEST(every_status_has_a_name)
 {
 	for (int status = SANDCELL_OK; status >= SANDCELL_E_BUSY; status--)
 		ck_assert_str_ne(sandcell_status_name(status), "unknown status");
-	ck_assert_str_eq(sandcell_status_name(SANDCELL_E_BUSY - 1), "unknown status");
+	ck_assert_str_eq(sandcell_status_name(-1000), "unknown status");
 	ck_assert_str_eq(sandcell_status_name(1), "unknown status");
 	ck_assert_str_eq(sandcell_status_name(INT32_MIN), "unknown status");
 }
