@@ -113,12 +113,18 @@ static ptrdiff_t on_tar(void *data, size_t cap, void *user)
 static int put_import_path(
 	const struct sc_image_import *import, sc_buf *path, sandcell_error **err_out)
 {
-	(void)sc_url(path, "/images/create?fromSrc=-&repo={}&tag={}", import->repository,
-		import->tag ? import->tag : "latest");
+	sc_autobuf name = SC_BUF_INIT(SC_MAX_URL);
+
+	/* Both in one: Podman 4.3 takes no notice of the parameter "tag". */
+	(void)sc_buf_printf(
+		&name, "%s:%s", import->repository, import->tag ? import->tag : "latest");
+	(void)sc_url(path, "/images/create?fromSrc=-&repo={}", sc_buf_text(&name));
 	if (import->message)
 		(void)sc_url(path, "&message={}", import->message);
 	for (size_t i = 0; import->changes && import->changes[i]; i++)
 		(void)sc_url(path, "&changes={}", import->changes[i]);
+	if (sc_buf_check(&name, err_out, "image name") < 0)
+		return name.rc;
 	return sc_buf_check(path, err_out, "request path");
 }
 

@@ -467,8 +467,8 @@ START_TEST(importing_gives_the_id)
 	ck_assert_int_eq(import_once(&id, NULL), 0);
 	ck_assert_str_eq(id, "sha256:12ab");
 	expect_last_request(fake,
-		"POST /v1.41/images/create?fromSrc=-&repo=sandcell%2Ftest&"
-		"tag=latest&message=made%20by%20a%20test&changes=LABEL%20a%3Db&"
+		"POST /v1.41/images/create?fromSrc=-&repo=sandcell%2Ftest%3Alatest&"
+		"message=made%20by%20a%20test&changes=LABEL%20a%3Db&"
 		"changes=CMD%20%5B%22python3%22%5D HTTP/1.1");
 	end();
 }
