@@ -32,7 +32,7 @@ const char *sandcell_version_text(void)
 
 int sandcell_has_feature(const char *name)
 {
-	static const char *const features[] = {"execute"};
+	static const char *const features[] = {"execute", "execute_cli"};
 
 	for (size_t i = 0; name && i < sizeof(features) / sizeof(features[0]); i++) {
 		if (strcmp(name, features[i]) == 0)
@@ -234,6 +234,8 @@ int sandcell_execute(sandcell_session *session, const char *code, size_t code_le
 
 /* ---- commands ---- */
 
+#define CLI_OPTIONS_FIRST sizeof(sandcell_cli_options)
+
 void sandcell_cli_options_init(sandcell_cli_options *opts, size_t size)
 {
 	memset(opts, 0, size);
@@ -245,4 +247,25 @@ int sandcell_validate_cli_command(const char *command, uint32_t flags, char **me
 	if (!command)
 		return SANDCELL_E_INVAL;
 	return sc_policy_check(command, strlen(command), flags, NULL, message_out, NULL);
+}
+
+int sandcell_execute_cli(sandcell_session *session, const char *command,
+	const sandcell_cli_options *opts, sandcell_result **result_out,
+	sandcell_error **err_out)
+{
+	const unsigned codes = CODE(SANDCELL_E_INVAL) | CODE(SANDCELL_E_CLOSED) |
+			       CODE(SANDCELL_E_BUSY) | CODE(SANDCELL_E_CALLBACK) |
+			       CODE(SANDCELL_E_GONE) | CODE(SANDCELL_E_LIMIT) |
+			       CODE(SANDCELL_E_NOMEM);
+	sandcell_cli_options mine;
+	int rc;
+
+	if (!session || !command || !result_out)
+		return sc_fail(err_out, SANDCELL_E_INVAL,
+			"session, command or result_out is NULL");
+	rc = sc_opts_load(&mine, sizeof(mine), CLI_OPTIONS_FIRST, opts,
+		"sandcell_cli_options", err_out);
+	if (rc == 0)
+		rc = sc_execute_cli(session, command, &mine, result_out, err_out);
+	return documented(rc, codes, err_out);
 }

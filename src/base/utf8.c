@@ -63,6 +63,25 @@ size_t sc_utf8_check(const char *data, size_t len)
 	return at;
 }
 
+int sc_utf8_put(sc_buf *buf, const char *data, size_t len)
+{
+	while (len > 0 && buf->rc == 0) {
+		size_t good = sc_utf8_check(data, len);
+		bool valid = true;
+
+		(void)sc_buf_append(buf, data, good);
+		data += good;
+		len -= good;
+		if (len == 0)
+			break;
+		size_t bad = sc_utf8_next(data, len, &valid);
+		(void)sc_buf_puts(buf, REPLACEMENT);
+		data += bad;
+		len -= bad;
+	}
+	return buf->rc;
+}
+
 /* Bytes that stand for themselves in a JSON string, from data on. */
 static size_t plain_run(const char *data, size_t len)
 {

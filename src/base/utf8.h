@@ -17,6 +17,8 @@
 size_t sc_utf8_next(const char *data, size_t len, bool *valid);
 /* Offset of the first byte that is not valid, or len. */
 size_t sc_utf8_check(const char *data, size_t len);
+/* Appends the text; what is not valid becomes U+FFFD. */
+int sc_utf8_put(sc_buf *buf, const char *data, size_t len);
 /* Appends a JSON string, quotes included; what is not valid becomes U+FFFD. */
 int sc_utf8_put_json(sc_buf *buf, const char *data, size_t len);
 

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "session/call.h"
+#include "session/policy/policy.h"
 #include "session/recover.h"
 #include "session/result.h"
 
@@ -270,6 +271,96 @@ int sc_execute(sandcell_session *s, const char *code, size_t code_len,
 	if (rc < 0)
 		return rc;
 	rc = execute_entered(s, code, code_len, opts, result, err_out);
+	sc_session_leave(s);
+	if (rc < 0)
+		return rc;
+	*result_out = SANDCELL_TAKE(result);
+	return 0;
+}
+
+/* ---- commands ---- */
+
+/* What failed says so on stderr, most of the time. */
+static void explain_exit(sandcell_result *result)
+{
+	sc_autobuf text = SC_BUF_INIT(SIZE_MAX / 4);
+	size_t len = 0;
+	const char *said = sandcell_result_get_stream(result, SANDCELL_STDERR, &len);
+
+	if (result->status != SANDCELL_RESULT_ERROR || sandcell_result_get_error(result))
+		return;
+	if (len > 0)
+		(void)sc_utf8_put(&text, said, len);
+	else
+		(void)sc_buf_printf(&text, "exit status %d", result->exit_code);
+	result->host_error = sc_buf_take(&text, NULL);
+}
+
+static int cli_entered(sandcell_session *s, const sc_buf *form,
+	const sandcell_cli_options *opts, sandcell_result *result, sandcell_error **err_out)
+{
+	uint32_t timeout_ms = effective_timeout(s, opts->timeout_ms);
+	const sc_part part = {.name = "form", .data = form->data, .len = form->len};
+	struct run run = {
+		.s = s,
+		.result = result,
+		.on_output = opts->on_output,
+		.output_user = opts->output_user,
+		.deadline = backstop(timeout_ms),
+	};
+	sc_autojson *header = json_pack("{s:s, s:I, s:I, s:i}", "type", "cli", "id",
+		(json_int_t)sc_channel_next_id(s->channel), "timeout_ms",
+		(json_int_t)timeout_ms, "grace_ms", GRACE_MS);
+	int rc;
+
+	if (!header)
+		return sc_fail_nomem(err_out);
+	rc = run_call(&run, header, &part, 1, err_out);
+	if (rc == 0)
+		explain_exit(result);
+	return rc;
+}
+
+/* 0: the form is there; 1: refused, and the result says why. */
+static int judge_command(const char *command, uint32_t flags, sc_buf *form,
+	sandcell_result *result, sandcell_error **err_out)
+{
+	sc_policy_plan *plan = NULL;
+	sc_autofree char *message = NULL;
+	int rc;
+
+	rc = sc_policy_check(command, strlen(command), flags, &plan, &message, err_out);
+	if (rc < 0)
+		return rc;
+	if (rc == SC_POLICY_REFUSED) {
+		sc_result_set_verdict(result, SANDCELL_RESULT_DENIED, message);
+		result->state_preserved = true;
+		return SC_POLICY_REFUSED;
+	}
+	(void)sc_policy_form_json(plan, form);
+	sc_policy_free(plan);
+	return sc_buf_check(form, err_out, "parsed command");
+}
+
+/* The session is asked first: a refusal must not hide that it was closed. */
+int sc_execute_cli(sandcell_session *s, const char *command,
+	const sandcell_cli_options *opts, sandcell_result **result_out,
+	sandcell_error **err_out)
+{
+	SANDCELL_CLEANUP(sc_result_freep) sandcell_result *result = NULL;
+	uint64_t output_max = opts->output_max ? opts->output_max : s->config.output_max;
+	sc_autobuf form = SC_BUF_INIT(SC_POLICY_FORM_MAX);
+	int rc;
+
+	result = sc_result_new(command, strlen(command), output_max, err_out);
+	if (!result)
+		return SANDCELL_E_NOMEM;
+	rc = sc_session_enter(s, err_out);
+	if (rc < 0)
+		return rc;
+	rc = judge_command(command, opts->flags, &form, result, err_out);
+	if (rc == 0)
+		rc = cli_entered(s, &form, opts, result, err_out);
 	sc_session_leave(s);
 	if (rc < 0)
 		return rc;

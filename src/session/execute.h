@@ -17,4 +17,9 @@ int sc_execute(sandcell_session *s, const char *code, size_t code_len,
 	const sandcell_execute_options *opts, sandcell_result **result_out,
 	sandcell_error **err_out);
 
+/* A command that the policy refuses is a result, too. */
+int sc_execute_cli(sandcell_session *s, const char *command,
+	const sandcell_cli_options *opts, sandcell_result **result_out,
+	sandcell_error **err_out);
+
 #endif

@@ -89,6 +89,16 @@ static int warn(sandcell_session *s, json_t *text, sandcell_error **err_out)
 	return 0;
 }
 
+/* Between two requests to the engine, each of which takes only a moment. */
+static int check_wait(const struct opening *o, sandcell_error **err_out)
+{
+	const struct sc_config *config = &o->s->config;
+
+	if (!config->on_wait || config->on_wait(config->wait_user) == 0)
+		return 0;
+	return sc_fail(err_out, SANDCELL_E_CALLBACK, "the wait callback asked to stop");
+}
+
 /* ---- create ---- */
 
 static int describe_engine(
@@ -422,11 +432,17 @@ static int bring_up(struct opening *o, sandcell_error **err_out)
 {
 	int rc;
 
-	rc = start(o, err_out);
+	rc = check_wait(o, err_out);
+	if (rc == 0)
+		rc = start(o, err_out);
+	if (rc == 0)
+		rc = check_wait(o, err_out);
 	if (rc == 0)
 		rc = connect_channel(o, err_out);
 	if (rc == 0)
 		rc = greet(o, err_out);
+	if (rc == SANDCELL_E_CALLBACK)
+		return rc;
 	if (rc < 0)
 		return explain_start(o, rc, err_out);
 	return summarize(o, err_out);

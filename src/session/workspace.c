@@ -51,8 +51,8 @@ static bool bits_allow(const struct stat *info, uid_t uid, gid_t gid, mode_t bit
 }
 
 /*
- * The probe.  When user code has this process's own uid the kernel is asked, which knows ACLs
- * and read-only file systems; for another uid only the bits can tell.
+ * The probe.  When user code has this process's own uid the kernel is asked, which knows
+ * ACLs and read-only file systems; for another uid only the bits can tell.
  */
 static int check_access(const struct sc_workspace *workspace, const struct stat *info,
 	sandcell_error **err_out)

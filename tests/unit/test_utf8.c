@@ -54,6 +54,15 @@ START_TEST(invalid_bytes_are_replaced_as_python_does)
 }
 END_TEST
 
+START_TEST(text_is_repaired_without_escaping)
+{
+	sc_autobuf buf = SC_BUF_INIT(SC_MAX_TEXT);
+
+	ck_assert_int_eq(sc_utf8_put(&buf, "a\"\n\xff\xc3\xa9\xe2\x82", 8), 0);
+	ck_assert_str_eq(sc_buf_text(&buf), "a\"\n" R "\xc3\xa9" R);
+}
+END_TEST
+
 START_TEST(the_first_bad_byte_is_found)
 {
 	ck_assert_uint_eq(sc_utf8_check("", 0), 0);
@@ -64,4 +73,5 @@ START_TEST(the_first_bad_byte_is_found)
 END_TEST
 
 UNIT_MAIN("utf8", valid_text_stays_as_it_is, what_json_needs_is_escaped,
-	invalid_bytes_are_replaced_as_python_does, the_first_bad_byte_is_found)
+	invalid_bytes_are_replaced_as_python_does, text_is_repaired_without_escaping,
+	the_first_bad_byte_is_found)
