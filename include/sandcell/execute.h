@@ -25,6 +25,12 @@ extern "C" {
 typedef int (*sandcell_output_fn)(
 	sandcell_stream stream, const void *data, size_t len, void *user);
 
+/**
+ * End as a program does: wait for the threads it started, then run its atexit functions.
+ * Meant for the last call of a session.
+ */
+#define SANDCELL_EXECUTE_PROGRAM (UINT32_C(1) << 0)
+
 /** How to run one piece of code. */
 typedef struct sandcell_execute_options {
 	size_t struct_size;	      /**< sizeof(sandcell_execute_options) */
@@ -32,11 +38,12 @@ typedef struct sandcell_execute_options {
 	void *output_user;	      /**< passed to on_output as it stands */
 	const void *stdin_data;	      /**< what the code reads from stdin; NULL: nothing */
 	size_t stdin_len;	      /**< bytes of stdin_data */
-	const char *script;	      /**< run as this script: __file__, sys.path[0] */
+	const char *script;	      /**< run as this script: __file__, sys.path[0]; "-c"
+					   and "-" as python(1) has them */
 	const char *const *args;      /**< sys.argv[1:], NULL-terminated; NULL: none */
 	uint64_t output_max;	      /**< bytes kept per stream; 0: the session's */
 	uint32_t timeout_ms;	      /**< 0: the session's; #SANDCELL_NO_TIMEOUT: none */
-	uint32_t flags;		      /**< none yet; must be 0 */
+	uint32_t flags;		      /**< SANDCELL_EXECUTE_*; unknown bits are refused */
 } sandcell_execute_options;
 
 /* clang-format off */

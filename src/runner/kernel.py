@@ -5,6 +5,7 @@ Everything that answers a frame is bound when this module is imported, before an
 user code may replace or break whatever it can reach, and its own result is all that suffers.
 """
 
+import atexit
 import builtins
 import faulthandler
 import json
@@ -43,6 +44,7 @@ _sleep = time.sleep
 _clock, _cpu = time.clock_gettime_ns, time.CLOCK_PROCESS_CPUTIME_ID
 _usage = resource.getrusage
 _exc_info = sys.exc_info
+_end_threads, _run_exit_functions = threading._shutdown, atexit._run_exitfuncs
 _get_trace, _get_profile = sys.gettrace, sys.getprofile
 _set_trace, _set_profile = sys.settrace, sys.setprofile
 _to_json = json.dumps
@@ -51,6 +53,10 @@ _to_json = json.dumps
 def main(control, config):
     """Serves the supervisor's frames on control until it closes them; never returns."""
     Kernel(control, config).serve()
+
+
+# What Python calls code that has no file; `script` holds what it then has as sys.argv[0].
+NAMES = {"-c": "<string>", "-": "<stdin>"}
 
 
 class Cell:
@@ -72,7 +78,8 @@ class Cell:
         self.stdin = parts.get("stdin")
         self.script = header.get("script")
         self.args = header.get("args") or []
-        self.name = self.script or "<cell %d>" % self.number
+        self.program = header.get("program")
+        self.name = NAMES.get(self.script, self.script) or "<cell %d>" % self.number
         self.cpu = _clock(_cpu)
 
     def fail(self, kind, error, tb):
@@ -220,13 +227,17 @@ class Kernel:
             text = self.compiler.decode(cell.code)
             self._remember(cell, text)
             self.compiler.remember(text, cell.name)
-            if cell.script is not None:
-                self._run_script(cell, text)
-            else:
+            if cell.script is None:
                 self._run_cell(cell, text)
+            elif cell.script in NAMES:
+                self._with_arguments(cell, lambda: self._run_cell(cell, text))
+            else:
+                self._with_arguments(cell, lambda: self._run_script(cell, text))
         except BaseException:
             self._stop_tracing()
             cell.fail(*_exc_info())
+        if cell.program:
+            self._end_program(cell)
         self.figures.capture(not cell.interrupted)
         self.displays.finish()
         self.streams.finish()
@@ -265,20 +276,34 @@ class Kernel:
             if display.is_rich(parts):
                 self.displays.emit(parts)
 
+    def _with_arguments(self, cell, run):
+        argv, sys.argv = sys.argv, [cell.script, *cell.args]
+        try:
+            run()
+        finally:
+            sys.argv = argv
+
     def _run_script(self, cell, text):
         """As `python FILE ARGS` would, but in the one namespace."""
         program = self.compiler.compile_script(text, cell.name)
-        argv, folder = sys.argv, os.path.dirname(os.path.abspath(cell.script))
-        sys.argv = [cell.script, *cell.args]
+        folder = os.path.dirname(os.path.abspath(cell.script))
         sys.path.insert(0, folder)
         self.namespace["__file__"] = cell.script
         try:
             self._run_program(program)
         finally:
             self.namespace.pop("__file__", None)
-            sys.argv = argv
             if folder in sys.path:
                 sys.path.remove(folder)
+
+    def _end_program(self, cell):
+        """What the interpreter does at its end: waits for threads, runs exit functions."""
+        for step in (_end_threads, _run_exit_functions):
+            try:
+                if step is _run_exit_functions or not cell.interrupted:
+                    step()
+            except BaseException:
+                cell.fail(*_exc_info())
 
     def _finish(self):
         """Sends the one `done` of the running cell."""

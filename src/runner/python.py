@@ -98,7 +98,7 @@ class Python:
         if call.kind == "execute":
             self.cell += 1
             header["cell"] = self.cell
-            for name in ("script", "args"):
+            for name in ("script", "args", "program"):
                 if name in call.header:
                     header[name] = call.header[name]
         elif "cursor" in call.header:

@@ -199,6 +199,8 @@ static int make_header(uint64_t id, const sandcell_execute_options *opts,
 
 	if (opts->script)
 		bad |= json_object_set_new(header, "script", json_string(opts->script));
+	if (opts->flags & SANDCELL_EXECUTE_PROGRAM)
+		bad |= json_object_set_new(header, "program", json_true());
 	if (opts->args)
 		bad |= json_object_set_new(header, "args", text_list(opts->args));
 	if (bad) {
@@ -213,7 +215,7 @@ static int make_header(uint64_t id, const sandcell_execute_options *opts,
 static int check_input(const char *code, size_t code_len,
 	const sandcell_execute_options *opts, sandcell_error **err_out)
 {
-	if (opts->flags)
+	if (opts->flags & ~SANDCELL_EXECUTE_PROGRAM)
 		return sc_fail(err_out, SANDCELL_E_INVAL, "unknown execute flags 0x%x",
 			opts->flags);
 	if (code_len > SC_MAX_CODE)
