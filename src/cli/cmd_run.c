@@ -76,7 +76,7 @@ static const struct cli_option options[] = {
 struct run {
 	struct source code;
 	struct source input;
-	char *script; /* NULL: no script but CODE or standard input */
+	char *script; /* a path inside, "-c" or "-" */
 	const char *const *args;
 	int display_fd;
 	sandcell_session_options session_options;
@@ -84,27 +84,33 @@ struct run {
 	struct output err;
 };
 
-static int load_code(const struct cli_context *context, struct run *run)
+/* CODE is copied, so that every kind of source is freed alike. */
+static int load_argument(struct run *run)
 {
-	const char *file = arg_code ? NULL : context->operands[0];
+	run->code.data = strndup(arg_code, SOURCE_CODE_MAX);
+	run->code.len = run->code.data ? strlen(run->code.data) : 0;
+	run->script = strndup("-c", 2);
+	return run->code.data && run->script ? EXIT_CODE_OK : EXIT_CODE_ENGINE;
+}
 
-	run->args = (const char *const *)context->operands + (arg_code ? 0 : 1);
-	if (arg_code) {
-		/* Copied, so that both kinds are freed alike. */
-		run->code.data = strndup(arg_code, SOURCE_CODE_MAX);
-		run->code.len = run->code.data ? strlen(run->code.data) : 0;
-		return run->code.data ? EXIT_CODE_OK : EXIT_CODE_ENGINE;
-	}
-	if (!file)
-		return cli_usage(context->command, "name a file, -c CODE, or - for stdin");
+static int load_file(const char *file, struct run *run)
+{
 	if (source_load(&run->code, file, SOURCE_CODE_MAX) < 0)
 		return EXIT_CODE_USAGE;
 	source_skip_bom(&run->code);
-	if (strcmp(file, "-") == 0)
-		return EXIT_CODE_OK;
 	run->script = source_inside(
 		file, run->session_options.workspace, run->session_options.mounts);
 	return run->script ? EXIT_CODE_OK : EXIT_CODE_ENGINE;
+}
+
+static int load_code(const struct cli_context *context, struct run *run)
+{
+	run->args = (const char *const *)context->operands + (arg_code ? 0 : 1);
+	if (arg_code)
+		return load_argument(run);
+	if (context->count == 0)
+		return cli_usage(context->command, "name a file, -c CODE, or - for stdin");
+	return load_file(context->operands[0], run);
 }
 
 static int load_stdin(const struct cli_context *context, struct run *run)
@@ -197,6 +203,7 @@ static int execute(struct run *run, sandcell_session *session)
 	how.stdin_data = run->input.data;
 	how.stdin_len = run->input.len;
 	how.script = run->script;
+	how.flags = SANDCELL_EXECUTE_PROGRAM;
 	how.args = run->args;
 	how.timeout_ms = arg_timeout_ms;
 	cli_signals_watch(session);

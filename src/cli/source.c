@@ -130,7 +130,7 @@ char *source_inside(const char *path, const char *workspace, const char *const *
 	char real[PATH_MAX];
 	const char *rest;
 
-	if (!realpath(path, real))
+	if (strcmp(path, "-") == 0 || !realpath(path, real))
 		return join("", 0, path);
 	for (; mounts && *mounts; mounts++) {
 		size_t source_len = strcspn(*mounts, ":");

@@ -115,10 +115,9 @@ class Terminal:
         os.write(self.fd, keys)
 
     def read_until(self, text):
-        def seen():
-            self.read()
-            return text in self.output
-        wait_for(seen, f"{text!r} in {self.output!r}")
+        deadline = time.monotonic() + HANG
+        while text not in self.output:
+            assert time.monotonic() < deadline and self.read(), f"{text} not in {self.output}"
 
     def wait(self):
         """Reads to the end; returns the exit code, as a shell would see it."""

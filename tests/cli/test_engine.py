@@ -115,6 +115,28 @@ def test_script_from_elsewhere_is_sent(sandcell, tmp_path):
     assert b'File "job.py", line 3' in done.stderr and b"    boom()" in done.stderr
 
 
+def test_code_without_a_file_is_named_as_python_does(sandcell):
+    done = sandcell("run", "-c", "import sys\nprint(sys.argv, sys.path[0] == '')\n1 / 0", "a")
+    assert done.stdout == b"['-c', 'a'] True\n"
+    assert b'File "<string>", line 3, in <module>' in done.stderr
+    done = sandcell("run", "-", "a", stdin=b"import sys; print(sys.argv)\n1 / 0")
+    assert done.stdout == b"['-', 'a']\n"
+    assert b'File "<stdin>", line 2, in <module>' in done.stderr
+
+
+def test_program_ends_after_its_threads_and_exit_functions(sandcell):
+    done = sandcell("run", "-c", """
+import atexit, threading, time
+def work():
+    time.sleep(0.2)
+    print('thread')
+atexit.register(print, 'exit')
+threading.Thread(target=work).start()
+print('main')
+raise SystemExit(3)""")
+    assert (done.returncode, done.stdout) == (3, b"main\nthread\nexit\n")
+
+
 def test_files_belong_to_the_owner_of_the_workspace(sandcell, workspace):
     done = sandcell("run", "--workspace", workspace, "-c", "open('made', 'w').write('x')")
     assert (done.returncode, done.stderr) == (0, b"")
@@ -211,8 +233,8 @@ def test_signal_ends_it_and_the_container(sandcell, number, code):
 
 
 def test_ctrl_c_reaches_the_code(sandcell, terminal):
-    code = ("import time\nprint('ready', flush=True)\n"
-            "try:\n    time.sleep(600)\nexcept KeyboardInterrupt:\n    print('caught')")
+    code = ("import time\n"
+            "try:\n    print('ready', flush=True)\n    time.sleep(600)\nexcept KeyboardInterrupt:\n    print('caught')")
     screen = terminal(sandcell, "run", "-c", code)
     screen.read_until(b"ready")
     screen.press(b"\x03")

@@ -340,13 +340,14 @@ def tree(tmp_path):
     (["--mount", "ws2:/data:ro", "ws2/job.py"], "/data/job.py"),
     (["--mount", "nothing", "--mount", "ws2:/data", "--workspace", ".", "ws2/job.py"],
      "/data/job.py"),
-    (["-c", "x"], None),
-    (["-"], None),
+    (["-c", "x"], "-c"),
+    (["-"], "-"),
 ])
 def test_script_has_the_name_it_has_inside(double, tree, args, script):
     done = double("run", *args, cwd=tree)
     assert done.returncode == 0, done.stderr
-    assert double.event("execute")["script"] == script
+    asked = double.event("execute")
+    assert (asked["script"], asked["flags"]) == (script, 1)  # ends as a program does
 
 
 def test_script_may_come_from_anywhere(double, tmp_path):

@@ -262,11 +262,11 @@ int sandcell_execute(sandcell_session *session, const char *code, size_t code_le
 		return rc;
 	if (!o)
 		o = &none;
-	note(json_pack("{s:s, s:o, s:o?, s:s?, s:o, s:I, s:b}", "event", "execute", "code",
-		json_stringn(code, code_len), "stdin",
+	note(json_pack("{s:s, s:o, s:o?, s:s?, s:o, s:I, s:I, s:b}", "event", "execute",
+		"code", json_stringn(code, code_len), "stdin",
 		o->stdin_data ? json_stringn(o->stdin_data, o->stdin_len) : NULL, "script",
 		o->script, "args", texts(o->args), "timeout_ms", (json_int_t)o->timeout_ms,
-		"streams", o->on_output != NULL));
+		"flags", (json_int_t)o->flags, "streams", o->on_output != NULL));
 	if (say(o, SANDCELL_LATE_STDOUT, setting("DOUBLE_LATE", "")) ||
 		say(o, SANDCELL_STDOUT, setting("DOUBLE_STDOUT", "")) ||
 		say(o, SANDCELL_STDERR, setting("DOUBLE_STDERR", "")) ||
