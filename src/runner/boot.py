@@ -1,7 +1,8 @@
-# Runs in PID 1 right behind stage 0, whose names it uses: l (the listening socket), c and f (the first
-# connection and its descriptors), r (reads n bytes exactly).  Takes the first client's hello and setup
-# frames, makes the package _sandcell from the sources in setup, and hands over.  The first client is
-# the one that created the container, so nothing is doubted here.
+# Runs in PID 1 right behind stage 0, whose r(n) it uses: reads n bytes exactly from stdin.  Takes the
+# setup frame, makes the package _sandcell from the sources in it, and hands over.  What comes here is
+# from the client that created the container, so nothing is doubted.
+import json
+import os
 import sys
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -31,13 +32,13 @@ class SourceFinder(MetaPathFinder, Loader):
 
 
 def read_frame():
-    header = r(int.from_bytes(r(4), "big") + 4)  # the second length comes glued in front
-    return json.loads(header[4:]), r(int.from_bytes(header[:4], "big"))
+    lengths = r(8)
+    header = json.loads(r(int.from_bytes(lengths[:4], "big")))
+    return header, r(int.from_bytes(lengths[4:], "big"))
 
 
 def read_setup():
-    """The hello header, the setup header, and the module sources by name."""
-    hello = read_frame()[0]
+    """The setup header, and the module sources by name."""
     setup, content = read_frame()
     missing = sum(size for _, size in setup["parts"]) - len(content)
     chunks = [content]
@@ -50,10 +51,13 @@ def read_setup():
     for name, size in setup["parts"]:
         sources[name.partition(":")[2]] = content[at : at + size].decode()
         at += size
-    return hello, setup, sources
+    return setup, sources
 
 
-hello, setup, sources = read_setup()
+setup, sources = read_setup()
+null = os.open("/dev/null", os.O_RDONLY)
+os.dup2(null, 0)
+os.close(null)
 sys.meta_path.insert(0, SourceFinder(sources))
 from _sandcell import drop, zygote_link
 
@@ -63,4 +67,4 @@ zygote = zygote_link.ZygoteLink(setup)
 zygote.start()  # it compiles the kernel while the supervisor is compiled here
 from _sandcell import supervisor
 
-supervisor.main(zygote, l, c, f, hello, setup)
+supervisor.main(zygote, setup)

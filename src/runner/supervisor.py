@@ -24,21 +24,31 @@ from _sandcell.zygote_link import ZygoteError
 PROTOCOL = 1
 CALLS = (
     "execute", "cli", "interrupt", "reset", "inspect", "complete", "history", "result",
-    "ping", "stat", "lease", "watch", "close",
+    "ready", "ping", "stat", "lease", "watch", "close",
 )  # fmt: skip
 SIGNALS = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT}
 TO_KERNEL = {"execute", "inspect", "complete", "history"}
 RECORDED = {"execute", "cli"}
 MAX_CLIENTS = 64
+FIRST_CLIENT_MS = 60_000  # how long the engine may take to bring the first one
 COMMANDS_AT_ONCE = 16
 
 
-def main(zygote, listener, connection, fds, hello, setup):
+def main(zygote, setup):
     try:
-        Supervisor(zygote, listener, setup).run(connection, fds, hello, setup)
+        Supervisor(zygote, setup).run()
     except ZygoteError as error:
         sys.stderr.write("sandcell: cannot start a Python process: %s\n" % error)
         os._exit(71)
+
+
+def open_listener():
+    """Connectors wait here from now on, also while the zygote still imports."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind("\0sandcell")
+    listener.listen(64)
+    listener.setblocking(False)
+    return listener
 
 
 def open_signals():
@@ -85,10 +95,12 @@ def peer_uid(peer):
 
 
 class Supervisor:
-    def __init__(self, zygote, listener, setup):
+    def __init__(self, zygote, setup):
         self.loop = Loop()
-        self.listener = listener
+        self.listener = open_listener()
         self.setup = setup
+        self.ready = {}
+        self.met_client = False
         self.clients = []
         self.commands = {}  # pid of the leader -> Command
         self.scans = {}  # pid -> Scan
@@ -112,42 +124,29 @@ class Supervisor:
 
     # ---- life
 
-    def run(self, connection, fds, hello, setup):
-        client = self._add_client(connection, fds)
-        self._hello(client, hello)
+    def run(self):
+        greeting = self.zygote.greet()
+        self.python.start()
+        self.ready = {
+            "start_ms": (now() - self.begun) // 1_000_000,
+            "preloaded": greeting["preloaded"],
+            "preload_errors": greeting["errors"],
+            "limits": cgroup.limits(),
+            "landlock": self.setup["landlock"],
+            "uid": self.setup["uid"],
+            "gid": self.setup["gid"],
+        }
         self.loop.watch(self.signals, self._signal)
-        if self.peercred:
-            self.listener.settimeout(0)
-            self.loop.watch(self.listener.fileno(), self._accept)
-        else:
-            self.listener.close()
-        if setup.get("max_life_ms"):
-            self.loop.after(setup["max_life_ms"], self.exit)
+        self.loop.watch(self.listener.fileno(), self._accept)
+        if self.setup.get("max_life_ms"):
+            self.loop.after(self.setup["max_life_ms"], self.exit)
         self._count_idle()
-        self._answer_setup(client, setup)
+        self._count_lease()
         self.loop.run()
 
     def exit(self):
         """The end of PID 1 is the end of every process here; the engine removes the container."""
         os._exit(0)
-
-    def _answer_setup(self, client, setup):
-        greeting = self.zygote.greet()
-        self.python.start()
-        client.send(
-            {
-                "type": "result",
-                "id": setup["id"],
-                "status": "ok",
-                "kernel_ms": (now() - self.begun) // 1_000_000,
-                "preloaded": greeting["preloaded"],
-                "preload_errors": greeting["errors"],
-                "limits": cgroup.limits(),
-                "landlock": setup["landlock"],
-                "uid": setup["uid"],
-                "gid": setup["gid"],
-            }
-        )
 
     def _signal(self, _events):
         data = os.read(self.signals, 128 * 16)
@@ -170,7 +169,8 @@ class Supervisor:
         self.loop.cancel(self.lease)
         self.lease = None
         if not self.clients and not any(call.detached for call in self._running()):
-            self.lease = self.loop.after(self.setup["lease_ms"], self.exit)
+            lease = self.setup["lease_ms"] if self.met_client else FIRST_CLIENT_MS
+            self.lease = self.loop.after(lease, self.exit)
 
     def _count_idle(self):
         if self.setup.get("idle_ms"):
@@ -190,10 +190,15 @@ class Supervisor:
             connection = self.listener.accept()[0]
         except OSError:
             return
-        if peer_uid(connection)[1] != drop.SERVICE or len(self.clients) >= MAX_CLIENTS:
+        if not self._welcome(connection):
             connection.close()
             return
         self.loop.watch(connection.fileno(), lambda _events: self._take_fds(connection))
+
+    def _welcome(self, connection):
+        if not self.peercred:
+            return not self.met_client
+        return peer_uid(connection)[1] == drop.SERVICE and len(self.clients) < MAX_CLIENTS
 
     def _take_fds(self, connection):
         self.loop.forget(connection.fileno())
@@ -211,8 +216,8 @@ class Supervisor:
             self.loop, connection, fds, self._frame, self._client_gone, self._drained
         )
         self.clients.append(client)
+        self.met_client = True
         self._count_lease()
-        return client
 
     def _client_gone(self, client):
         self.clients.remove(client)
@@ -376,6 +381,9 @@ class Supervisor:
         self.python.reset()
         self.records.clear()
         call.finish("ok", state_preserved=False)
+
+    def _answer_ready(self, call):
+        call.finish("ok", **self.ready)
 
     def _answer_ping(self, call):
         call.finish("ok")

@@ -213,13 +213,6 @@ static int receive(sc_channel *channel, sandcell_error **err_out)
 
 /* ---- sending ---- */
 
-int sc_channel_send_raw(
-	sc_channel *channel, const void *data, size_t len, sandcell_error **err_out)
-{
-	(void)sc_buf_append(&channel->queue, data, len);
-	return sc_buf_check(&channel->queue, err_out, "outgoing data");
-}
-
 /* Forgets what was appended to the queue after len, so that a failure leaves no half. */
 static int take_back(sc_channel *channel, size_t len, int rc)
 {

@@ -36,9 +36,6 @@ static inline void sc_channel_freep(sc_channel **channel)
 /* Asked while calls wait, a few times a second and after a signal. */
 void sc_channel_set_wait(sc_channel *channel, sandcell_wait_fn on_wait, void *user);
 
-/* Queues bytes that are no frame: the boot source, before anything else.  Copied. */
-int sc_channel_send_raw(
-	sc_channel *channel, const void *data, size_t len, sandcell_error **err_out);
 /* Queues one frame without payload, before what a running call has still to send. */
 int sc_channel_send_frame(
 	sc_channel *channel, const json_t *header, sandcell_error **err_out);

@@ -10,10 +10,10 @@
 #include "engine/exec.h"
 #include "engine/info.h"
 #include "session/call.h"
+#include "session/console.h"
 #include "session/limits.h"
 #include "session/runner_source.h"
 #include "session/spec.h"
-#include "session/words.h"
 
 #define PROTOCOL_VERSION 1
 #define NONCE_DIGITS	 32
@@ -22,14 +22,15 @@
 #define LAST_WORDS_MS 500
 #define REMOVE_MS     30000
 #define MODULES_MAX   64
+#define SETUP_ID      1
 
 /* One attempt to open a container. */
 struct opening {
 	sandcell_session *s;
 	sc_deadline deadline;
 	json_t *inspect; /* of the created container */
-	struct sc_words words;
-	sc_call setup;
+	struct sc_console console;
+	sc_call ready;
 };
 
 /* ---- what to do about it ---- */
@@ -68,7 +69,7 @@ static const char *hint_for(const char *text)
 static int explain_start(struct opening *o, int rc, sandcell_error **err_out)
 {
 	sandcell_session *s = o->s;
-	const char *words = sc_words_read(&o->words, sc_deadline_in_ms(LAST_WORDS_MS));
+	const char *words = sc_console_words(&o->console, sc_deadline_in_ms(LAST_WORDS_MS));
 	const char *heard = s->channel ? sc_channel_complaints(s->channel) : "";
 	const char *said = words[0] ? words : heard;
 	const char *why = err_out ? sandcell_error_get_message(*err_out) : "";
@@ -204,17 +205,74 @@ static int create(struct opening *o, sandcell_error **err_out)
 
 /* ---- start and connect ---- */
 
+static int put_boot(sc_buf *out)
+{
+	size_t len = sc_runner_boot.len;
+	const unsigned char prefix[4] = {
+		(unsigned char)(len >> 24),
+		(unsigned char)(len >> 16),
+		(unsigned char)(len >> 8),
+		(unsigned char)len,
+	};
+
+	(void)sc_buf_append(out, prefix, sizeof(prefix));
+	return sc_buf_append(out, sc_runner_boot.text, len);
+}
+
+/* The setup frame, with the source of every module. */
+static int put_setup(const struct opening *o, sc_buf *out, sandcell_error **err_out)
+{
+	const json_t *image_env =
+		sc_json_get_arr(sc_json_get_obj(o->inspect, "Config"), "Env");
+	char names[MODULES_MAX][64];
+	sc_part parts[MODULES_MAX];
+	sc_autojson *header = NULL;
+	sc_message message;
+	size_t count = 0;
+	int rc;
+
+	for (; sc_runner_modules[count].name && count < MODULES_MAX; count++) {
+		const struct sc_runner_source *module = &sc_runner_modules[count];
+
+		(void)snprintf(
+			names[count], sizeof(names[count]), "module:%s", module->name);
+		parts[count] = (sc_part){
+			.name = names[count], .data = module->text, .len = module->len};
+	}
+	rc = sc_spec_setup(&o->s->config, image_env, SETUP_ID, &header, err_out);
+	if (rc == 0)
+		rc = sc_message_init(&message, header, SETUP_ID, parts, count, err_out);
+	while (rc == 0 && !sc_message_done(&message))
+		rc = sc_message_next(&message, out, err_out);
+	return rc;
+}
+
+/*
+ * The source waits in the socket for the process to start, so that Python gets ready while
+ * the engine is still busy with the connector.
+ */
 static int start(struct opening *o, sandcell_error **err_out)
 {
 	sandcell_session *s = o->s;
+	sc_buf *source = &o->console.input;
 	int rc;
 
 	rc = sc_container_inspect(
 		s->engine, s->container, o->deadline, &o->inspect, err_out);
+	if (rc == 0)
+		rc = sc_console_attach(
+			&o->console, s->engine, s->container, o->deadline, err_out);
+	if (rc == 0 && put_boot(source) == 0)
+		rc = put_setup(o, source, err_out);
+	if (rc == 0)
+		rc = sc_buf_check(source, err_out, "the runner's source");
 	if (rc < 0)
 		return rc;
-	sc_words_attach(&o->words, s->engine, s->container, o->deadline);
-	return sc_container_start(s->engine, s->container, o->deadline, err_out);
+	(void)sc_console_send(&o->console, sc_now_ns(), NULL);
+	rc = sc_container_start(s->engine, s->container, o->deadline, err_out);
+	if (rc < 0)
+		return rc;
+	return sc_console_send(&o->console, o->deadline, err_out);
 }
 
 static int connect_channel(struct opening *o, sandcell_error **err_out)
@@ -241,23 +299,6 @@ static int connect_channel(struct opening *o, sandcell_error **err_out)
 
 /* ---- greet ---- */
 
-static int send_boot(sc_channel *channel, sandcell_error **err_out)
-{
-	size_t len = sc_runner_boot.len;
-	const unsigned char prefix[4] = {
-		(unsigned char)(len >> 24),
-		(unsigned char)(len >> 16),
-		(unsigned char)(len >> 8),
-		(unsigned char)len,
-	};
-	int rc;
-
-	rc = sc_channel_send_raw(channel, prefix, sizeof(prefix), err_out);
-	if (rc < 0)
-		return rc;
-	return sc_channel_send_raw(channel, sc_runner_boot.text, len, err_out);
-}
-
 static int send_hello(sc_channel *channel, sandcell_error **err_out)
 {
 	char client[CLIENT_DIGITS + 1];
@@ -274,35 +315,21 @@ static int send_hello(sc_channel *channel, sandcell_error **err_out)
 	return sc_channel_send_frame(channel, header, err_out);
 }
 
-/* The setup call, with the source of every module. */
-static int run_setup(struct opening *o, sandcell_error **err_out)
+static int ask_ready(struct opening *o, sandcell_error **err_out)
 {
-	sandcell_session *s = o->s;
-	uint64_t id = sc_channel_next_id(s->channel);
-	const json_t *image_env =
-		sc_json_get_arr(sc_json_get_obj(o->inspect, "Config"), "Env");
-	char names[MODULES_MAX][64];
-	sc_part parts[MODULES_MAX];
-	sc_autojson *header = NULL;
-	size_t count = 0;
+	sc_channel *channel = o->s->channel;
+	uint64_t id = sc_channel_next_id(channel);
+	sc_autojson *header =
+		json_pack("{s:s, s:I}", "type", "ready", "id", (json_int_t)id);
 	int rc;
 
-	for (; sc_runner_modules[count].name && count < MODULES_MAX; count++) {
-		const struct sc_runner_source *module = &sc_runner_modules[count];
-
-		(void)snprintf(
-			names[count], sizeof(names[count]), "module:%s", module->name);
-		parts[count] = (sc_part){
-			.name = names[count], .data = module->text, .len = module->len};
-	}
-	rc = sc_spec_setup(&s->config, image_env, id, &header, err_out);
+	if (!header)
+		return sc_fail_nomem(err_out);
+	rc = sc_call_init(&o->ready, id, header, NULL, 0, NULL, NULL, err_out);
 	if (rc == 0)
-		rc = sc_call_init(&o->setup, id, header, parts, count, NULL, NULL, err_out);
-	o->setup.stoppable = true;
+		rc = sc_call_run(channel, &o->ready, o->deadline, err_out);
 	if (rc == 0)
-		rc = sc_call_run(s->channel, &o->setup, o->deadline, err_out);
-	if (rc == 0)
-		rc = sc_call_check(&o->setup, "setting up Python", err_out);
+		rc = sc_call_check(&o->ready, "setting up Python", err_out);
 	return rc;
 }
 
@@ -322,11 +349,9 @@ static int greet(struct opening *o, sandcell_error **err_out)
 	sc_channel *channel = o->s->channel;
 	int rc;
 
-	rc = send_boot(channel, err_out);
+	rc = send_hello(channel, err_out);
 	if (rc == 0)
-		rc = send_hello(channel, err_out);
-	if (rc == 0)
-		rc = run_setup(o, err_out);
+		rc = ask_ready(o, err_out);
 	if (rc == 0)
 		rc = check_hello(channel, err_out);
 	return rc;
@@ -337,7 +362,7 @@ static int greet(struct opening *o, sandcell_error **err_out)
 static int check_limits(struct opening *o, sandcell_error **err_out)
 {
 	sandcell_session *s = o->s;
-	const json_t *in_force = sc_json_get_obj(o->setup.result, "limits");
+	const json_t *in_force = sc_json_get_obj(o->ready.result, "limits");
 	int dropped = sc_limits_compare(&s->config.limits, in_force, s->warnings);
 
 	if (dropped == SANDCELL_E_NOMEM)
@@ -351,7 +376,7 @@ static int check_limits(struct opening *o, sandcell_error **err_out)
 
 static int check_preload(struct opening *o, sandcell_error **err_out)
 {
-	json_t *errors = sc_json_get_obj(o->setup.result, "preload_errors");
+	json_t *errors = sc_json_get_obj(o->ready.result, "preload_errors");
 	const char *name = NULL;
 	json_t *why = NULL;
 	int rc = 0;
@@ -385,7 +410,7 @@ static json_t *make_summary(const struct opening *o)
 	const struct sc_config *config = &s->config;
 	const json_t *hello = sc_channel_hello(s->channel);
 	const char *path = config->workspace.path;
-	const json_t *in_force = sc_json_get_obj(o->setup.result, "limits");
+	const json_t *in_force = sc_json_get_obj(o->ready.result, "limits");
 
 	return json_pack("{s:s, s:s, s:b, s:s, s:s, s:s, s:s, s:o, s:s?, s:b, s:s, s:I, "
 			 "s:{s:o, s:o}, s:i, s:o}",
@@ -398,7 +423,7 @@ static json_t *make_summary(const struct opening *o)
 		"network", config->network, "lease_ms", (json_int_t)config->lease_ms,
 		"limits", "asked", sc_limits_json(&config->limits), "in_force",
 		in_force ? json_deep_copy(in_force) : json_object(), "landlock",
-		(int)sc_json_get_int(o->setup.result, "landlock", 0), "warnings",
+		(int)sc_json_get_int(o->ready.result, "landlock", 0), "warnings",
 		json_deep_copy(s->warnings));
 }
 
@@ -450,7 +475,7 @@ static int bring_up(struct opening *o, sandcell_error **err_out)
 
 int sc_session_start(sandcell_session *s, sc_deadline deadline, sandcell_error **err_out)
 {
-	struct opening o = {.s = s, .deadline = deadline, .words = SC_WORDS_INIT};
+	struct opening o = {.s = s, .deadline = deadline, .console = SC_CONSOLE_INIT};
 	int rc;
 
 	json_decref(s->warnings);
@@ -463,8 +488,8 @@ int sc_session_start(sandcell_session *s, sc_deadline deadline, sandcell_error *
 	if (rc < 0 && s->container)
 		(void)sc_session_discard(s, sc_deadline_in_ms(REMOVE_MS), NULL);
 	json_decref(o.inspect);
-	sc_words_clear(&o.words);
-	sc_call_clear(&o.setup);
+	sc_console_clear(&o.console);
+	sc_call_clear(&o.ready);
 	if (rc < 0)
 		return rc;
 	return sc_session_move(s, SESSION_NEW | SESSION_LOST, SESSION_READY, err_out);

@@ -199,11 +199,11 @@ int sc_spec_container(const struct sc_config *config, const struct sc_owner *own
 	const struct sc_spec_engine *engine, json_t **body_out, sandcell_error **err_out)
 {
 	json_t *body = json_pack(
-		"{s:s, s:o, s:[], s:s, s:s, s:s, s:{s:[s]}, s:b, s:b, s:o, s:o}", "Image",
-		config->image, "Entrypoint", make_command(&sc_runner_stage0_init), "Cmd",
-		"User", "0:0", "WorkingDir", "/", "Hostname", "sandcell", "Healthcheck",
-		"Test", "NONE", "Tty", 0, "OpenStdin", 0, "Labels",
-		make_labels(config, owner, engine), "HostConfig",
+		"{s:s, s:o, s:[], s:s, s:s, s:s, s:{s:[s]}, s:b, s:b, s:b, s:o, s:o}",
+		"Image", config->image, "Entrypoint", make_command(&sc_runner_stage0_init),
+		"Cmd", "User", "0:0", "WorkingDir", "/", "Hostname", "sandcell",
+		"Healthcheck", "Test", "NONE", "Tty", 0, "OpenStdin", 1, "StdinOnce", 1,
+		"Labels", make_labels(config, owner, engine), "HostConfig",
 		make_host_config(config, engine));
 
 	return done(body, body_out, err_out);

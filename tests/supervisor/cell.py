@@ -70,8 +70,8 @@ class Client:
     def write(self, data):
         self.stream.write(data)
 
-    def hello(self, more=b""):
-        self.write(frames.pack({"type": "hello", "protocol": 1, "client": "0" * 16}) + more)
+    def hello(self):
+        self.write(frames.pack({"type": "hello", "protocol": 1, "client": "0" * 16}))
         return self.read()[0]
 
     def read(self):
@@ -151,19 +151,26 @@ class Cell:
             "Entrypoint": [],
             "Cmd": ["python3", "-I", "-S", "-c", (RUNNER / "stage0_init.py").read_text()],
             "User": "0:0",
+            "OpenStdin": True,
+            "StdinOnce": True,
             "Labels": {"io.sandcell.test": RUN_ID},
             "HostConfig": host,
         }
         self.id = engine_api.must("POST", "/containers/create", body)["Id"]
         try:
+            console = engine_api.Attached(self.id)
             engine_api.must("POST", "/containers/%s/start" % self.id)
+            console.write(self._boot(uid, lease_ms, setup))
             self.client = Client(self)
-            self._boot(uid, lease_ms, setup)
+            self.greeting = self.client.hello()
+            self.ready = self.client.call("ready")
+            console.close()
         except BaseException:
             self.close()
             raise
 
-    def _boot(self, uid, lease_ms, more):
+    @staticmethod
+    def _boot(uid, lease_ms, more):
         boot = (RUNNER / "boot.py").read_bytes()
         sources = module_sources()
         setup = {
@@ -180,10 +187,7 @@ class Cell:
             "parts": [["module:" + name, len(text)] for name, text in sources.items()],
             **more,
         }
-        self.client.write(struct.pack(">I", len(boot)) + boot)
-        self.greeting = self.client.hello(frames.pack_call(setup, b"".join(sources.values())))
-        self.ready = self.client.wait(1)
-        assert self.ready.status == "ok", self.ready
+        return struct.pack(">I", len(boot)) + boot + frames.pack_call(setup, b"".join(sources.values()))
 
     def attach(self):
         client = Client(self)

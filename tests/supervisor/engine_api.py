@@ -45,32 +45,29 @@ def exists(container):
     return request("GET", "/containers/%s/json" % container)[0] == 200
 
 
-class ExecStream:
-    """The hijacked stream of an exec: write() to its stdin, read() its stdout."""
+class Stream:
+    """A hijacked stream: write() to stdin, read() stdout."""
 
-    def __init__(self, container, argv, user):
-        body = {"AttachStdin": True, "AttachStdout": True, "AttachStderr": True, "Cmd": argv, "User": user}
-        exec_id = must("POST", "/containers/%s/exec" % container, body)["Id"]
+    def __init__(self, path, body=b""):
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(60)
         self.sock.connect(urllib.parse.urlparse(HOST).path)
-        start = b'{"Detach":false,"Tty":false}'
         self.sock.sendall(
-            b"POST %s/exec/%s/start HTTP/1.1\r\nHost: engine\r\nContent-Type: application/json\r\n"
+            b"POST %s%s HTTP/1.1\r\nHost: engine\r\nContent-Type: application/json\r\n"
             b"Connection: Upgrade\r\nUpgrade: tcp\r\nContent-Length: %d\r\n\r\n%s"
-            % (API.encode(), exec_id.encode(), len(start), start)
+            % (API.encode(), path.encode(), len(body), body)
         )
         self.buffer = b""
+        self.stderr = b""
         while b"\r\n\r\n" not in self.buffer:
             self._more()
         head, _, self.buffer = self.buffer.partition(b"\r\n\r\n")
         assert head.split(b" ", 2)[1] in (b"101", b"200"), head
-        self.stderr = b""
 
     def _more(self):
         data = self.sock.recv(65536)
         if not data:
-            raise EOFError("the exec stream has ended; stderr: %r" % getattr(self, "stderr", b""))
+            raise EOFError("the stream has ended; stderr: %r" % self.stderr)
         self.buffer += data
 
     def write(self, data):
@@ -91,3 +88,17 @@ class ExecStream:
 
     def close(self):
         self.sock.close()
+
+
+class ExecStream(Stream):
+    def __init__(self, container, argv, user):
+        body = {"AttachStdin": True, "AttachStdout": True, "AttachStderr": True, "Cmd": argv, "User": user}
+        exec_id = must("POST", "/containers/%s/exec" % container, body)["Id"]
+        super().__init__("/exec/%s/start" % exec_id, b'{"Detach":false,"Tty":false}')
+
+
+class Attached(Stream):
+    """stdin and stderr of the main process; works before it starts."""
+
+    def __init__(self, container):
+        super().__init__("/containers/%s/attach?stream=1&stdin=1&stderr=1" % container)
