@@ -26,7 +26,7 @@ def main(link, setup):
     os.environ.clear()
     os.environ.update(setup["env"])
     _find_packages()
-    from _sandcell import kernel  # noqa: F401  once here, not in every kernel
+    from _sandcell import cli, kernel  # noqa: F401  once here, not in every child
 
     preloaded, errors = _preload(setup["preload"])
     gc.collect()
