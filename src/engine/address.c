@@ -75,6 +75,8 @@ static int parse_host_port(const char *text, const char *at, size_t len,
 		host_end = memchr(host, ']', len - 1);
 		if (!host_end)
 			return refuse(text, "']' is missing", err_out);
+		if (!memchr(host, ':', (size_t)(host_end - host)))
+			return refuse(text, "only an IPv6 address has brackets", err_out);
 		allowed = ":.%";
 	} else if (!host_end) {
 		host_end = end;

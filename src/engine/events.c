@@ -57,25 +57,31 @@ static uint64_t time_of(const json_t *root)
 	return seconds > 0 ? (uint64_t)seconds * SC_SEC_IN_NS : 0;
 }
 
-static int on_event(const json_t *root, void *user)
+void sc_event_read(
+	const struct sc_quirks *quirks, const json_t *root, struct sc_event *event)
 {
-	struct reading *reading = user;
 	const json_t *actor = sc_json_get_obj(root, "Actor");
 	const json_t *attributes = sc_json_get_obj(actor, "Attributes");
-	struct sc_event event = {
-		.text = sc_json_get_str(root, "Action", ""),
-		.container = sc_json_get_str(actor, "ID", ""),
+
+	/* Podman leaves Actor out of some, and names things as Docker did before 1.22. */
+	*event = (struct sc_event){
+		.text = sc_json_get_str(
+			root, "Action", sc_json_get_str(root, "status", "")),
+		.container = sc_json_get_str(actor, "ID", sc_json_get_str(root, "id", "")),
 		.signal = sc_json_get_str(attributes, "signal", NULL),
 		.time_ns = time_of(root),
 	};
+	event->action = action_of(quirks, event->text);
+	if (event->action == SC_EVENT_DIE)
+		read_exit_code(quirks, attributes, event);
+}
 
-	if (!event.text[0])
-		event.text = sc_json_get_str(root, "status", "");
-	if (!event.container[0])
-		event.container = sc_json_get_str(root, "id", "");
-	event.action = action_of(reading->quirks, event.text);
-	if (event.action == SC_EVENT_DIE)
-		read_exit_code(reading->quirks, attributes, &event);
+static int on_event(const json_t *root, void *user)
+{
+	struct reading *reading = user;
+	struct sc_event event;
+
+	sc_event_read(reading->quirks, root, &event);
 	return reading->fn(&event, reading->user);
 }
 

@@ -16,6 +16,10 @@ struct sc_event {
 	uint64_t time_ns; /* the engine's wall clock */
 };
 
+/* Reads one object of the stream, whose strings the event lends; pure. */
+void sc_event_read(
+	const struct sc_quirks *quirks, const json_t *root, struct sc_event *event);
+
 /* Lent until return; a negative return stops the reading and is what the call returns. */
 typedef int (*sc_event_fn)(const struct sc_event *event, void *user);
 

@@ -68,22 +68,25 @@ int sc_exec_start(sandcell_engine *engine, const char *id, sc_deadline deadline,
 	return sc_hijack(engine, sc_buf_text(&path), body, deadline, stream_out, err_out);
 }
 
-/* Running comes first: while it runs Podman says ExitCode 0, and Docker null. */
-static void read_state(const json_t *root, struct sc_exec_state *state)
+int sc_exec_read_state(
+	const json_t *root, struct sc_exec_state *state, sandcell_error **err_out)
 {
-	const json_t *code = json_object_get(root, "ExitCode");
+	const json_t *running = json_object_get(root, "Running");
+	int64_t code = sc_json_get_int(root, "ExitCode", -1);
 
+	if (!json_is_boolean(running))
+		return sc_fail(err_out, SANDCELL_E_PROTOCOL,
+			"engine reply: 'Running' missing or not a boolean");
 	*state = (struct sc_exec_state){
-		.running = sc_json_get_bool(root, "Running", false),
+		.running = json_is_true(running),
 		.pid = sc_json_get_int(root, "Pid", 0),
 	};
-	if (state->running || !json_is_integer(code))
-		return;
-	json_int_t value = json_integer_value(code);
-	if (value < 0 || value > 255)
-		return;
-	state->has_exit_code = true;
-	state->exit_code = (int)value;
+	/* Running comes first: while it runs Podman says ExitCode 0, and Docker null. */
+	if (!state->running && code >= 0 && code <= 255) {
+		state->has_exit_code = true;
+		state->exit_code = (int)code;
+	}
+	return 0;
 }
 
 int sc_exec_inspect(sandcell_engine *engine, const char *id, sc_deadline deadline,
@@ -103,11 +106,7 @@ int sc_exec_inspect(sandcell_engine *engine, const char *id, sc_deadline deadlin
 	rc = sc_http_call_json(engine, &request, &root, err_out);
 	if (rc < 0)
 		return rc;
-	if (!json_is_boolean(json_object_get(root, "Running")))
-		return sc_fail(err_out, SANDCELL_E_PROTOCOL,
-			"engine reply: 'Running' missing or not a boolean");
-	read_state(root, state);
-	return 0;
+	return sc_exec_read_state(root, state, err_out);
 }
 
 int sc_exec_wait(sandcell_engine *engine, const char *id, sc_deadline deadline,

@@ -27,6 +27,9 @@ struct sc_exec_state {
 	int64_t pid; /* on the engine's host; 0: unknown */
 };
 
+/* Reads an inspect object; pure. */
+int sc_exec_read_state(
+	const json_t *root, struct sc_exec_state *state, sandcell_error **err_out);
 int sc_exec_inspect(sandcell_engine *engine, const char *id, sc_deadline deadline,
 	struct sc_exec_state *state, sandcell_error **err_out);
 /*

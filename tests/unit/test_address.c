@@ -79,6 +79,7 @@ START_TEST(everything_else_is_refused_with_a_reason)
 		"tcp://user@h",
 		"tcp://[::1",
 		"tcp://[::1]x",
+		"tcp://[host]",
 		"tcp://a b",
 		"ssh://-oProxyCommand=x",
 		"ssh://-l@host",
