@@ -8,7 +8,6 @@ user code may replace or break whatever it can reach, and its own result is all 
 import atexit
 import builtins
 import faulthandler
-import json
 import os
 import resource
 import struct
@@ -26,7 +25,7 @@ MAX_FRAME = frames.MAX_CONTENT + frames.MAX_PAYLOAD
 MAX_REPLY = 1 << 20
 HISTORY_CELLS = 1000
 HISTORY_CHARS = 4 << 20
-HISTORY_CELL_CHARS = 100_000
+HISTORY_CELL_CHARS = 50_000
 MAX_RESULTS = 1000
 LEAST_RECURSION = 100
 MAX_STRAYS = 1000
@@ -47,7 +46,6 @@ _exc_info = sys.exc_info
 _end_threads, _run_exit_functions = threading._shutdown, atexit._run_exitfuncs
 _get_trace, _get_profile = sys.gettrace, sys.getprofile
 _set_trace, _set_profile = sys.settrace, sys.setprofile
-_to_json = json.dumps
 
 
 def main(control, config):
@@ -118,9 +116,9 @@ class Kernel:
         self.results = {}
         self.handlers = {
             "execute": self._execute,
-            "inspect": self._inspect,
-            "complete": self._complete,
-            "history": self._history,
+            "inspect": self._answer(self._inspect),
+            "complete": self._answer(self._complete),
+            "history": self._answer(self._history),
             "drain": self._drain,
         }
         self.attach(control)
@@ -387,22 +385,35 @@ class Kernel:
 
     # ---- questions: none of them runs user code, so the gate stays shut
 
-    def _reply(self, header, name, items, newest=False, **fields):
-        """A list as JSON, as much of it as a part may hold."""
+    def _answer(self, question):
+        """question(header, content) gives (name, items, fields) of the reply."""
+
+        def handler(header, content):
+            reply = {"type": "reply", "id": header["id"]}
+            try:
+                name, items, fields = question(header, content)
+                content = self._as_list(items)
+                reply.update(fields)
+            except Exception as error:  # of a namespace that is broken beyond listing
+                name, content = "error", value.describe(error).encode("utf-8", "backslashreplace")
+                reply["status"] = "error"
+            reply["parts"] = [[name, len(content)]]
+            self.send(reply, content)
+
+        return handler
+
+    @staticmethod
+    def _as_list(items):
+        """JSON of as many as a part may hold."""
         texts = []
         left = MAX_REPLY - 2
-        for item in reversed(items) if newest else items:
-            text = _to_json(item)
+        for item in items:
+            text = value.to_json(item)
             left -= len(text) + 2
             if left < 0:
                 break
             texts.append(text)
-        if newest:
-            texts.reverse()
-        content = ("[%s]" % ", ".join(texts)).encode("ascii")
-        self.send(
-            {"type": "reply", "id": header["id"], "parts": [[name, len(content)]], **fields}, content
-        )
+        return ("[%s]" % ", ".join(texts)).encode("ascii")
 
     def _remember(self, cell, text):
         history = self.history
@@ -411,11 +422,18 @@ class Kernel:
         while len(history) > self.history_cells or self.history_chars > HISTORY_CHARS:
             self.history_chars -= len(history.pop(0)["code"])
 
-    def _history(self, header, _content):
-        self._reply(header, "history", self.history, newest=True)
+    def _history(self, _header, _content):
+        """The last cells as far as they fit, oldest first."""
+        count, left = 0, MAX_REPLY // 2
+        for entry in reversed(self.history):
+            left -= len(value.to_json(entry)) + 2
+            if left < 0:
+                break
+            count += 1
+        return "history", self.history[len(self.history) - count :], {}
 
     def _inspect(self, header, _content):
-        self._reply(header, "names", names.listing(self.namespace, header.get("names") is True))
+        return "names", names.listing(self.namespace, header.get("names") is True), {}
 
     def _complete(self, header, content):
         code = frames.split_parts(header, content).get("code", b"").decode("utf-8", "replace")
@@ -423,7 +441,7 @@ class Kernel:
         if type(cursor) is not int or not 0 <= cursor <= len(code):
             cursor = len(code)
         matches, start = names.complete(self.namespace, code, cursor)
-        self._reply(header, "matches", matches, start=start, end=cursor)
+        return "matches", matches, {"start": start, "end": cursor}
 
     def _drain(self, _header, _content):
         consumed = gate.forget_pending() or self.late_interrupt

@@ -20,6 +20,7 @@ _CONTAINERS = {list, tuple, dict, set, frozenset}
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 _dict_of = object.__getattribute__
 _module_of = type.__dict__["__module__"].__get__
+_class_dict_of = type.__dict__["__dict__"].__get__
 _mro_of = type.__dict__["__mro__"].__get__
 
 
@@ -54,11 +55,11 @@ def _full_type(obj):
 def _short_repr(obj):
     try:
         kind = type(obj)
-        if kind in _SIMPLE or (kind in _CONTAINERS and _holds_plain(obj, 3)):
+        if kind in _SIMPLE or (kind in _CONTAINERS and _holds_plain(obj, 5)):
             text = value.safe_repr(obj, REPR_CHARS)
         elif kind is types.ModuleType:
             text = "<module %r>" % obj.__name__
-        elif isinstance(kind, type) and issubclass(kind, type):
+        elif issubclass(kind, type):
             text = "<class %r>" % value.name_of(obj)
         elif kind in _FUNCTIONS:
             text = "<function %s>" % obj.__qualname__
@@ -91,10 +92,10 @@ def _data_summary(obj):
     pandas = sys.modules.get("pandas")
     if numpy and kind is getattr(numpy, "ndarray", None):
         return "array of %s, %s" % (" x ".join(map(str, obj.shape)) or "no dimension", obj.dtype)
-    if numpy and isinstance(obj, getattr(numpy, "generic", ())) and kind.__module__ == "numpy":
+    if numpy and issubclass(kind, getattr(numpy, "generic", ())):
         return repr(obj)
     if pandas and kind is getattr(pandas, "DataFrame", None):
-        return "table of %d x %d: %s" % (*obj.shape, ", ".join(map(str, obj.columns[:20])))
+        return "table of %d x %d: %s" % (*obj.shape, ", ".join((name for name in obj.columns[:20].tolist() if type(name) is str)))
     if pandas and kind is getattr(pandas, "Series", None):
         return "column of %d, %s" % (len(obj), obj.dtype)
     return None
@@ -181,32 +182,38 @@ def _resolve(namespace, path):
     return obj
 
 
+def _is_class(obj):
+    return issubclass(type(obj), type)  # isinstance() would ask the object for its __class__
+
+
 def _own_dict(obj):
     try:
-        found = _dict_of(obj, "__dict__") if not isinstance(obj, type) else type.__dict__["__dict__"].__get__(obj)
+        found = _class_dict_of(obj) if _is_class(obj) else _dict_of(obj, "__dict__")
     except (AttributeError, TypeError):
         return {}
-    return found if isinstance(found, (dict, types.MappingProxyType)) else {}
+    return found if type(found) in (dict, types.MappingProxyType) else {}
 
 
 def _dicts(obj):
     """Where the attributes of an object can be, first match first."""
-    if isinstance(obj, type):
+    if _is_class(obj):
         return [_own_dict(kind) for kind in _mro_of(obj)]
     return [_own_dict(obj)] + [_own_dict(kind) for kind in _mro_of(type(obj))]
 
 
 def _static_attribute(obj, name):
-    for number, names in enumerate(_dicts(obj)):
+    own = not _is_class(obj)  # whether the first dictionary is the object's own
+    for names in _dicts(obj):
         if name in names:
             found = names[name]
-            if isinstance(found, (staticmethod, classmethod)):
+            kind = type(found)
+            if kind is staticmethod or kind is classmethod:
                 return found.__func__
-            instance_level = number == 0 and not isinstance(obj, type)
-            if not instance_level and not isinstance(found, (types.FunctionType, type)):
-                if any("__get__" in _own_dict(kind) for kind in _mro_of(type(found))):
-                    raise LookupError(name)  # a property: its value is only known by running it
+            plain = own or kind is types.FunctionType or _is_class(found)
+            if not plain and any("__get__" in _own_dict(base) for base in _mro_of(kind)):
+                raise LookupError(name)  # a property: its value is only known by running it
             return found
+        own = False
     raise LookupError(name)
 
 
