@@ -73,6 +73,7 @@ const struct cli_command *cli_find_command(const char *name); /* NULL: none */
 
 extern const struct cli_command command_run;
 extern const struct cli_command command_doctor;
+extern const struct cli_command command_validate;
 extern const struct cli_command command_version;
 extern const struct cli_command command_help;
 extern const struct cli_command command_completion;

@@ -18,6 +18,8 @@
 #include "source.h"
 
 static const char *arg_code;
+static const char *arg_cli;
+static int arg_quoted_operators;
 static const char *arg_stdin;
 static const char *arg_display;
 static uint32_t arg_timeout_ms;
@@ -25,7 +27,7 @@ static int arg_raw;
 static int arg_json;
 
 static const char *const forms[] = {
-	"FILE [ARGS...]", "-c CODE [ARGS...]", "- [ARGS...]", NULL};
+	"FILE [ARGS...]", "-c CODE [ARGS...]", "- [ARGS...]", "--cli COMMAND", NULL};
 
 static const char notes[] =
 	"FILE, CODE, or with - what comes on standard input, runs as a script does:\n"
@@ -42,6 +44,15 @@ static const struct cli_option options[] = {
 		.help = "run this code",
 		.kind = VALUE_TEXT,
 		.target = &arg_code},
+	{.name = "cli",
+		.value = "COMMAND",
+		.help = "run this read-only command, if the policy allows it",
+		.kind = VALUE_TEXT,
+		.target = &arg_cli},
+	{.name = "quoted-operators",
+		.help = "let operators in quotes be text: awk '$1 > 5'",
+		.kind = VALUE_FLAG,
+		.target = &arg_quoted_operators},
 	{.name = "stdin",
 		.value = "FILE",
 		.help = "stdin of the code; - for ours; default: nothing",
@@ -105,11 +116,18 @@ static int load_file(const char *file, struct run *run)
 
 static int load_code(const struct cli_context *context, struct run *run)
 {
-	run->args = (const char *const *)context->operands + (arg_code ? 0 : 1);
-	if (arg_code)
+	if (arg_cli && (arg_code || arg_stdin || context->count > 0))
+		return cli_usage(
+			context->command, "--cli goes with no code, file or --stdin");
+	if (arg_cli)
+		return EXIT_CODE_OK;
+	if (arg_code) {
+		run->args = (const char *const *)context->operands;
 		return load_argument(run);
+	}
 	if (context->count == 0)
 		return cli_usage(context->command, "name a file, -c CODE, or - for stdin");
+	run->args = (const char *const *)context->operands + 1;
 	return load_file(context->operands[0], run);
 }
 
@@ -190,12 +208,10 @@ static int report(struct run *run, sandcell_result *result)
 	return report_exit_code(result);
 }
 
-static int execute(struct run *run, sandcell_session *session)
+static int run_code(struct run *run, sandcell_session *session,
+	sandcell_result **result_out, sandcell_error **err_out)
 {
 	sandcell_execute_options how = SANDCELL_EXECUTE_OPTIONS_INIT;
-	sandcell_result *result = NULL;
-	sandcell_error *err = NULL;
-	int rc;
 
 	if (!arg_json)
 		how.on_output = on_output;
@@ -206,8 +222,33 @@ static int execute(struct run *run, sandcell_session *session)
 	how.flags = SANDCELL_EXECUTE_PROGRAM;
 	how.args = run->args;
 	how.timeout_ms = arg_timeout_ms;
+	return sandcell_execute(
+		session, run->code.data, run->code.len, &how, result_out, err_out);
+}
+
+static int run_command(struct run *run, sandcell_session *session,
+	sandcell_result **result_out, sandcell_error **err_out)
+{
+	sandcell_cli_options how = SANDCELL_CLI_OPTIONS_INIT;
+
+	if (!arg_json)
+		how.on_output = on_output;
+	how.output_user = run;
+	how.timeout_ms = arg_timeout_ms;
+	if (arg_quoted_operators)
+		how.flags |= SANDCELL_CLI_QUOTED_OPERATORS;
+	return sandcell_execute_cli(session, arg_cli, &how, result_out, err_out);
+}
+
+static int execute(struct run *run, sandcell_session *session)
+{
+	sandcell_result *result = NULL;
+	sandcell_error *err = NULL;
+	int rc;
+
 	cli_signals_watch(session);
-	rc = sandcell_execute(session, run->code.data, run->code.len, &how, &result, &err);
+	rc = arg_cli ? run_command(run, session, &result, &err)
+		     : run_code(run, session, &result, &err);
 	cli_signals_watch(NULL);
 	if (rc < 0 && run->out.error == 0 && run->err.error == 0)
 		return report_failure(err, arg_json);

@@ -10,6 +10,7 @@
 
 const struct cli_command *const cli_commands[] = {
 	&command_run,
+	&command_validate,
 	&command_doctor,
 	&command_completion,
 	&command_version,

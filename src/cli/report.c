@@ -72,6 +72,9 @@ void report_result(const sandcell_result *result, struct output *error_output)
 
 	if (!error || (status == SANDCELL_RESULT_EXITED && exit_is_silent(result, error)))
 		return;
+	/* The error of a command that failed is its stderr, which was passed on. */
+	if (status == SANDCELL_RESULT_ERROR && sandcell_result_get_exit_code(result) > 0)
+		return;
 	(void)output_line(error_output,
 		is_our_verdict(status) && !strchr(error, '\n') ? "sandcell: " : "", error);
 }
@@ -81,8 +84,10 @@ int report_exit_code(const sandcell_result *result)
 	switch (sandcell_result_get_status(result)) {
 	case SANDCELL_RESULT_OK:
 		return EXIT_CODE_OK;
-	case SANDCELL_RESULT_ERROR:
-		return EXIT_CODE_FAILED;
+	case SANDCELL_RESULT_ERROR: /* a command's exit status; an exception has none */
+		return sandcell_result_get_exit_code(result) > 0
+			       ? sandcell_result_get_exit_code(result) & 0xff
+			       : EXIT_CODE_FAILED;
 	case SANDCELL_RESULT_TIMEOUT:
 		return EXIT_CODE_TIMEOUT;
 	case SANDCELL_RESULT_INTERRUPTED:

@@ -51,4 +51,7 @@ FAILURE = an_object(
 FINDING = an_object(
     check=TEXT, status={"enum": ["ok", "warn", "fail"]}, message=TEXT, advice=optional(TEXT))
 
+# `validate`
+VERDICT = an_object(command=optional(TEXT), allowed=TRUTH, violation=optional(TEXT))
+
 VERSION = an_object(program=TEXT, library=TEXT)

@@ -3,6 +3,8 @@ import array
 import fcntl
 import json
 import os
+import random
+import re
 import resource
 import signal
 import subprocess
@@ -303,6 +305,27 @@ def test_text_and_colours_reach_a_terminal_and_end_with_it(double, terminal):
     assert screen.output.decode() == HARMLESS + "\x1b[0m"
 
 
+def random_bytes(seed):
+    """Mostly what a terminal might obey, and the beginnings of it."""
+    source = random.Random(seed)
+    parts = [b"\x1b", b"[", b"m", b"31", b";", b"\x9b", b"\xc2", b"\xc2\x9b", b"\xe2\x82\xac", b"\xf0\x9f",
+             b"\xed\xa0\x80", b"\xff", b"]0;", b"\x07", b"\x08", b"A", b"\r", b"\t", b"\x7f", b"1" * 30]
+    return b"".join(source.choice(parts) for _ in range(400))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_bytes_in_whatever_pieces_reach_a_terminal_as_control(double, terminal, seed):
+    shown = set()
+    for piece in (1, 2, 3, 1000):
+        screen = terminal(double, "run", "-c", "x", env={
+            "DOUBLE_STDOUT": os.fsdecode(random_bytes(seed)), "DOUBLE_PIECE": str(piece)})
+        assert screen.wait() == 0
+        shown.add(screen.output)
+    (output,) = shown
+    text = re.sub("\x1b\\[[0-9:;]*m", "", output.decode())  # UTF-8 throughout
+    assert not re.search("[\x00-\x07\x0b\x0c\x0e-\x1f\x7f-\x9f]", text)
+
+
 def test_traceback_is_cleaned_as_well(double, terminal):
     screen = terminal(double, "run", "-c", "x",
                       env={"DOUBLE_STATUS": "1", "DOUBLE_ERROR": "E: \x1b[2J"})
@@ -442,3 +465,70 @@ def test_display_that_cannot_be_written_is_told(double, tmp_path):
     assert done.stderr == b"sandcell: cannot write 'display-1.png': File too large\n"
     assert list((tmp_path / "out").iterdir()) == []
     assert double.names()[-1] == "close"
+
+
+# ---- commands ----------------------------------------------------------------------------
+
+def test_command_is_judged_and_run_by_the_library(double):
+    done = double("run", "--timeout", "2", "--quoted-operators", "--cli", "ls | wc",
+                  env={"DOUBLE_STDOUT": "out"})
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"out", b"")
+    asked = double.event("cli")
+    assert (asked["command"], asked["flags"], asked["timeout_ms"]) == ("ls | wc", 1, 2000)
+
+
+@pytest.mark.parametrize("settings, code, said", [
+    ({"DOUBLE_STATUS": ERROR, "DOUBLE_EXIT_CODE": 2, "DOUBLE_STDERR": "no\n",
+      "DOUBLE_ERROR": "no"}, 2, b"no\n"),
+    ({"DOUBLE_STATUS": ERROR, "DOUBLE_ERROR": "the runner\nfailed"}, 1, b"the runner\nfailed\n"),
+    ({"DOUBLE_STATUS": DENIED, "DOUBLE_ERROR": "not allowed"}, 126, b"sandcell: not allowed\n"),
+])
+def test_command_ends_with_its_own_status(double, settings, code, said):
+    done = double("run", "--cli", "ls", env={k: str(v) for k, v in settings.items()})
+    assert (done.returncode, done.stderr) == (code, said)
+
+
+@pytest.mark.parametrize("args", [["-c", "x"], ["job.py"], ["--stdin", "-"]])
+def test_command_goes_with_no_code(double, args):
+    done = double("run", "--cli", "ls", *args)
+    assert done.returncode == 2 and b"--cli goes with no code" in done.stderr
+    assert double.events() == []
+
+
+def test_validate_prints_nothing_about_an_allowed_command(double):
+    done = double("validate", "--quoted-operators", "ls")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert double.event("validate") == {"event": "validate", "command": "ls", "flags": 1}
+
+
+@pytest.mark.parametrize("answer, code, said", [
+    (1, 126, b"sandcell: Empty command.\n"),
+    (-2, 125, b"sandcell: cannot judge the command: some failure\n")])
+def test_validate_names_the_violation(double, answer, code, said):
+    done = double("validate", "", env={"DOUBLE_VALIDATE": str(answer)})
+    assert (done.returncode, done.stdout, done.stderr) == (code, b"", said)
+
+
+def test_validate_as_json(double):
+    done = double("validate", "--json", "ls")
+    assert (done.returncode, json.loads(done.stdout)) == (
+        0, {"command": "ls", "allowed": True, "violation": None})
+    done = double("validate", "--json", "a\"b", env={"DOUBLE_VALIDATE": "1"})
+    schema.check(json.loads(done.stdout), schema.VERDICT)
+    assert (done.returncode, json.loads(done.stdout)) == (
+        126, {"command": "a\"b", "allowed": False, "violation": "Empty command."})
+    done = double("validate", "--json", os.fsdecode(b"\xff"), env={"DOUBLE_VALIDATE": "1"})
+    assert json.loads(done.stdout)["command"] is None
+
+
+@pytest.mark.parametrize("command, code", [
+    ("ls -l | head -3", 0), ("rm x", 126), ("ls; ls", 126), ("", 126)])
+def test_validate_needs_no_engine(program, command, code):
+    done = program("validate", command, env={"SANDCELL_HOST": "unix:///no/such.sock"})
+    assert done.returncode == code
+    assert done.stderr.count(b"\n") == (code != 0)
+
+
+def test_validate_wants_one_argument(program):
+    assert program("validate").returncode == 2
+    assert program("validate", "ls", "-l").returncode == 2

@@ -4,7 +4,8 @@
  * the library, so that the program can be tested with every answer that a library may give.
  *
  * What it does is in the environment: DOUBLE_STATUS, DOUBLE_ERROR, DOUBLE_EXIT_CODE,
- * DOUBLE_SIGNAL, DOUBLE_STDOUT, DOUBLE_STDERR (a call's result), DOUBLE_ENDLESS (the call
+ * DOUBLE_SIGNAL, DOUBLE_STDOUT, DOUBLE_STDERR (a call's result; in
+ * pieces of DOUBLE_PIECE bytes), DOUBLE_ENDLESS (the call
  * lasts until it is interrupted: "quiet", or "loud" when it writes all the time),
  * DOUBLE_SLOW_OPEN, DOUBLE_PRESERVED, DOUBLE_FAIL ("engine", "open", "execute" or "close"
  * fails with code DOUBLE_CODE), DOUBLE_SESSION, DOUBLE_DESCRIBE (the JSON texts).  What it
@@ -222,12 +223,22 @@ void sandcell_session_free(sandcell_session *session)
 	free(session);
 }
 
+/* In pieces of DOUBLE_PIECE bytes. */
 static int say(
 	const sandcell_execute_options *opts, sandcell_stream stream, const char *text)
 {
-	if (!opts->on_output || !*text)
-		return 0;
-	return opts->on_output(stream, text, strlen(text), opts->output_user);
+	size_t piece = (size_t)number("DOUBLE_PIECE", 1 << 20);
+	size_t len = strlen(text);
+
+	while (opts->on_output && len > 0) {
+		size_t part = len < piece ? len : piece;
+
+		if (opts->on_output(stream, text, part, opts->output_user))
+			return 1;
+		text += part;
+		len -= part;
+	}
+	return 0;
 }
 
 /* Until an interrupt; answers whether the callback asked to stop. */
@@ -280,6 +291,28 @@ int sandcell_execute(sandcell_session *session, const char *code, size_t code_le
 			? number("DOUBLE_INTERRUPTED_STATUS", SANDCELL_RESULT_INTERRUPTED)
 			: number("DOUBLE_STATUS", SANDCELL_RESULT_OK);
 	return 0;
+}
+
+int sandcell_validate_cli_command(const char *command, uint32_t flags, char **message_out)
+{
+	note(json_pack("{s:s, s:o, s:I}", "event", "validate", "command",
+		json_string(command), "flags", (json_int_t)flags));
+	if (number("DOUBLE_VALIDATE", 0) == 1)
+		*message_out = strdup("Empty command.");
+	return number("DOUBLE_VALIDATE", 0);
+}
+
+int sandcell_execute_cli(sandcell_session *session, const char *command,
+	const sandcell_cli_options *o, sandcell_result **result_out,
+	sandcell_error **err_out)
+{
+	sandcell_execute_options same = SANDCELL_EXECUTE_OPTIONS_INIT;
+
+	note(json_pack("{s:s, s:s, s:I, s:I}", "event", "cli", "command", command, "flags",
+		(json_int_t)o->flags, "timeout_ms", (json_int_t)o->timeout_ms));
+	same.on_output = o->on_output;
+	same.output_user = o->output_user;
+	return sandcell_execute(session, "", 0, &same, result_out, err_out);
 }
 
 int sandcell_result_get_status(const sandcell_result *result)
