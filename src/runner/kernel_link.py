@@ -52,11 +52,13 @@ class KernelLink:
         self.queue = collections.deque()
         self.reading = False
 
-    def fork(self, zygote, request):
+    def fork(self, zygote, request, stdin=-1):
         """Asks the zygote for a process on the other ends; raises ZygoteError."""
         null = os.open("/dev/null", os.O_RDONLY)
         try:
-            self.pid = zygote.fork(request, [self.peer.fileno(), null, *self.ends])
+            self.pid = zygote.fork(
+                request, [self.peer.fileno(), null if stdin < 0 else stdin, *self.ends]
+            )
         finally:
             os.close(null)
             self._close_ends()
@@ -82,6 +84,12 @@ class KernelLink:
             self.reading = False
             for fd in self.pipes.values():
                 self.loop.forget(fd)
+
+    def take_pipe(self, stream):
+        """Gives the read end of an output pipe away."""
+        fd = self.pipes.pop(stream)
+        self.loop.forget(fd)
+        return fd
 
     def _pipe_readable(self, stream):
         fd = self.pipes[stream]

@@ -12,26 +12,29 @@ import socket
 import struct
 import sys
 
-from _sandcell import artifacts, cgroup, drop, frames, procs
+from _sandcell import artifacts, cgroup, drop, flow, frames, procs
 from _sandcell.calls import BadField, Call, number_field
 from _sandcell.client import Client
 from _sandcell.commands import Command
 from _sandcell.loop import Loop, now
 from _sandcell.python import Python
 from _sandcell.records import Records
+from _sandcell.transfers import Transfer
 from _sandcell.zygote_link import ZygoteError
 
 PROTOCOL = 1
 CALLS = (
     "execute", "cli", "interrupt", "reset", "inspect", "complete", "history", "result",
-    "ready", "ping", "stat", "lease", "watch", "close",
+    "put", "get", "ready", "ping", "stat", "lease", "watch", "close",
 )  # fmt: skip
 SIGNALS = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT}
 TO_KERNEL = {"execute", "inspect", "complete", "history"}
 RECORDED = {"execute", "cli"}
+STREAM = {"chunk", "credit", "end"}
 MAX_CLIENTS = 64
 FIRST_CLIENT_MS = 60_000  # how long the engine may take to bring the first one
 COMMANDS_AT_ONCE = 16
+TRANSFERS_AT_ONCE = 16
 
 
 def main(zygote, setup):
@@ -104,6 +107,7 @@ class Supervisor:
         self.clients = []
         self.commands = {}  # pid of the leader -> Command
         self.scans = {}  # pid -> Scan
+        self.transfers = {}  # pid -> Transfer
         self.records = Records()
         self.watchers = []  # (client, id) that get an event for each call
         self.lease = None
@@ -118,7 +122,7 @@ class Supervisor:
             setup,
             self.zygote,
             cgroup.OomCounter(),
-            lambda: [*self.commands, *self.scans],
+            lambda: [*self.commands, *self.scans, *self.transfers],
             self._reap,
         )
 
@@ -159,7 +163,7 @@ class Supervisor:
 
     def _reap(self):
         for pid, status, usage in procs.reap():
-            other = self.commands.get(pid) or self.scans.get(pid)
+            other = self.commands.get(pid) or self.scans.get(pid) or self.transfers.get(pid)
             if other:
                 other.on_child_ended(status)
             else:
@@ -225,6 +229,10 @@ class Supervisor:
         self.python.forget_client(client)
         for command in self.commands.values():
             command.call.forget(client)
+        for transfer in list(self.transfers.values()):
+            if transfer.call.client is client:
+                transfer.call.forget(client)
+                transfer.stop("interrupted")
         self._drained()  # nobody holds the output back any more
         self._count_lease()
 
@@ -260,6 +268,8 @@ class Supervisor:
             client.fail("the first frame has to be hello, not %.40r" % kind)
         elif kind == "interrupt":
             self._interrupt(header.get("target"))
+        elif kind in STREAM:
+            self._stream(client, header, content)
         elif kind not in CALLS or "id" not in header:
             client.fail("unknown frame type %.40r, or no id" % kind)
         else:
@@ -269,6 +279,15 @@ class Supervisor:
                 self._call(client, header, content)
             except BadField as error:
                 client.fail(str(error))
+
+    def _stream(self, client, header, content):
+        """A frame of a stream; those of a stream whose call has ended may still be under way."""
+        for call, stream in self._streams():
+            if call.id == header.get("id") and call.client is client:
+                flow.dispatch(stream, header, content)
+
+    def _streams(self):
+        return [(transfer.call, transfer.stream) for transfer in self.transfers.values()]
 
     def _call(self, client, header, content):
         kind = header["type"]
@@ -284,7 +303,8 @@ class Supervisor:
             getattr(self, "_answer_" + kind)(call)
 
     def _running(self):
-        return self.python.running() + [command.call for command in self.commands.values()]
+        others = (*self.commands.values(), *self.transfers.values())
+        return self.python.running() + [other.call for other in others]
 
     def _call_finished(self, call):
         if call.kind in RECORDED:
@@ -309,6 +329,10 @@ class Supervisor:
             if command.call.id == target:
                 command.stop("interrupted")
                 return
+        for transfer in list(self.transfers.values()):
+            if transfer.call.id == target:
+                transfer.stop("interrupted")
+                return
         for call in self.python.running():
             if call.id == target:
                 self.python.stop_call(call, "interrupted")
@@ -329,6 +353,22 @@ class Supervisor:
 
     def _command_finished(self, command):
         self.commands.pop(command.pid, None)
+
+    def _answer_put(self, call):
+        if len(self.transfers) >= TRANSFERS_AT_ONCE:
+            call.finish("busy")
+            return
+        try:
+            transfer = Transfer(self.loop, self.setup, self.zygote, call, self._transfer_finished)
+        except ZygoteError as error:
+            call.finish("error", [("error", str(error).encode())], state_preserved=True)
+            return
+        self.transfers[transfer.pid] = transfer
+
+    _answer_get = _answer_put
+
+    def _transfer_finished(self, transfer):
+        self.transfers.pop(transfer.pid, None)
 
     # ---- artifacts
 

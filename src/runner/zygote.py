@@ -32,11 +32,24 @@ def main(link, setup):
     gc.collect()
     gc.freeze()
     _send(link, {"type": "zygote", "preloaded": preloaded, "errors": errors})
+    first = True
     while True:
         message, fds, _flags, _address = socket.recv_fds(link, MESSAGE, 4)
         if not message:
             os._exit(0)
         _fork(link, json.loads(message), fds, setup)
+        if first:
+            first = False
+            _import_the_rest()
+
+
+def _import_the_rest():
+    """What later children need, now that the first kernel is on its way."""
+    import hashlib  # noqa: F401
+
+    from _sandcell import files  # noqa: F401
+
+    gc.freeze()
 
 
 def _send(link, message):
@@ -108,6 +121,11 @@ def _child(request, fds, setup):
     os.chdir(setup["cwd"])
     if request["kind"] == "kernel":
         _start_kernel(control, setup)
+    elif request["kind"] == "files":
+        from _sandcell import files
+
+        _restrict(setup)
+        files.main(control, request)
     elif request["kind"] == "scan":
         from _sandcell import artifacts
 
@@ -118,14 +136,18 @@ def _child(request, fds, setup):
         cli.main(control, request)
 
 
-def _start_kernel(control, setup):
-    from _sandcell import home, kernel
-
-    home.furnish(os.environ.get("HOME", ""))
+def _restrict(setup):
     if setup["landlock"]:
         drop.restrict_files(
             setup["writable"], scoped=drop.SCOPE_ABSTRACT_SOCKET | drop.SCOPE_SIGNAL
         )
+
+
+def _start_kernel(control, setup):
+    from _sandcell import home, kernel
+
+    home.furnish(os.environ.get("HOME", ""))
+    _restrict(setup)
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed()  # else every kernel draws the same numbers
     kernel.main(control, {"cwd": setup["cwd"]})
