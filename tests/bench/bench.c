@@ -20,6 +20,7 @@ static const struct {
 } sections[] = {
 	{"open", bench_open},
 	{"execute", bench_execute},
+	{"cli", bench_cli},
 	{"output", bench_output},
 	{"reset", bench_reset},
 };

@@ -63,5 +63,6 @@ void bench_open(struct bench *bench);
 void bench_execute(struct bench *bench);
 void bench_output(struct bench *bench);
 void bench_reset(struct bench *bench);
+void bench_cli(struct bench *bench);
 
 #endif
