@@ -83,11 +83,9 @@ extern const struct cli_command command_completion;
 int cli_parse(const struct cli_command *command, int argc, char **argv,
 	struct cli_context *context, int *help_out);
 
-/* One line on stderr, "sandcell: ..."; control characters are made visible. */
+/* One line on stderr, "sandcell: ..."; what a terminal would obey becomes '?'. */
 __attribute__((format(printf, 1, 2))) void cli_error(const char *fmt, ...);
 __attribute__((format(printf, 1, 2))) void cli_warning(const char *fmt, ...);
-/* A line of --verbose, which the library has cleaned. */
-void cli_log(const char *line);
 /* The same about the command line, naming the help to read; answers EXIT_CODE_USAGE. */
 __attribute__((format(printf, 2, 3))) int cli_usage(
 	const struct cli_command *command, const char *fmt, ...);

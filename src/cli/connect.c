@@ -20,11 +20,8 @@ static double seconds_since_start(void)
 
 static void log_line(const char *line, void *user)
 {
-	char stamped[4096];
-
 	(void)user;
-	(void)snprintf(stamped, sizeof(stamped), "%8.3f %s", seconds_since_start(), line);
-	cli_log(stamped);
+	cli_error("%8.3f %s", seconds_since_start(), line);
 }
 
 int connect_engine(sandcell_engine **engine_out, sandcell_error **err_out)

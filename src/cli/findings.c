@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "terminal.h"
+
 static const char *const names[] = {"ok", "warn", "fail"};
 
 static void print_object(
@@ -36,11 +38,7 @@ void findings_add(struct findings *findings, enum finding finding, const char *c
 		print_object(names[finding], check, message, advice);
 		return;
 	}
-	/* Engine texts may hold anything; one finding is one line. */
-	for (char *at = message; *at; at++) {
-		if ((unsigned char)*at < 0x20 || *at == 0x7f)
-			*at = ' ';
-	}
+	terminal_one_line(message);
 	(void)printf("%-5s %-10s %s\n", names[finding], check, message);
 	if (advice)
 		(void)printf("%-16s -> %s\n", "", advice);

@@ -1,27 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli.h"
+#include "terminal.h"
 
 /* Long enough for a path and what is wrong with it. */
 #define MESSAGE_MAX 8192
 
-/* One line, in one write where the system allows it.  File names and engine texts may hold
- * anything, so what a terminal would act on becomes '?'. */
+/* One line; file names and engine texts may hold anything. */
 static void say(const char *prefix, const char *fmt, va_list args)
 {
 	char text[MESSAGE_MAX];
-	int len;
 
-	len = vsnprintf(text, sizeof(text), fmt, args);
-	if (len < 0)
+	if (vsnprintf(text, sizeof(text), fmt, args) < 0)
 		return;
-	for (char *at = text; *at; at++) {
-		if ((unsigned char)*at < 0x20 || *at == 0x7f)
-			*at = '?';
-	}
+	terminal_one_line(text);
 	(void)fprintf(stderr, "sandcell: %s%s\n", prefix, text);
 }
 
@@ -41,11 +35,6 @@ void cli_warning(const char *fmt, ...)
 	va_start(args, fmt);
 	say("warning: ", fmt, args);
 	va_end(args);
-}
-
-void cli_log(const char *line)
-{
-	(void)fprintf(stderr, "sandcell: %s\n", line);
 }
 
 int cli_usage(const struct cli_command *command, const char *fmt, ...)

@@ -169,3 +169,19 @@ void terminal_end(
 	filter->coloured = 0;
 	*out_len = piece.len;
 }
+
+void terminal_one_line(char *text)
+{
+	size_t len = strlen(text);
+
+	while (len > 0) {
+		int pass = (unsigned char)*text < 0x20 ? SHOW
+						       : judge((unsigned char *)text, len);
+		size_t used = pass > 0 ? (size_t)pass : 1;
+
+		if (pass <= 0)
+			*text = '?';
+		text += used;
+		len -= used;
+	}
+}

@@ -32,4 +32,8 @@ void terminal_clean(struct terminal_filter *filter, const unsigned char **data, 
 void terminal_end(struct terminal_filter *filter, unsigned char *out, size_t *out_len,
 	size_t out_max);
 
+/* For text of ours that quotes others, in place: one line of UTF-8 with '?' for everything
+ * that is not plain text, colours included. */
+void terminal_one_line(char *text);
+
 #endif

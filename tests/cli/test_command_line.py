@@ -1,5 +1,6 @@
 """Options, values, help and completion, all of them made from one table."""
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -44,7 +45,9 @@ def test_unknown_command_is_named(program, word, kind):
 
 
 def test_control_characters_of_an_argument_are_not_passed_on(program):
-    assert complaint(program("a\x1b[2Jb\nc")) == "unknown command 'a?[2Jb?c'; see 'sandcell --help'"
+    for given, shown in (("a\x1b[2Jb\nc", "a?[2Jb?c"), ("ü\x9bJ\x1b[31m", "ü??J?[31m"),
+                         (os.fsdecode(b"a\xff\xc3"), "a??")):
+        assert complaint(program(given)) == f"unknown command '{shown}'; see 'sandcell --help'"
 
 
 @pytest.mark.parametrize("args, message", [
