@@ -222,6 +222,25 @@ def test_displays_become_files(sandcell, tmp_path):
     assert (tmp_path / "shown/display-1.png").read_bytes() == b"\x89PNG"
 
 
+@pytest.mark.parametrize("command, code, out, err", [
+    ("printf 'b\\na\\n' | sort", 0, b"a\nb\n", b""),
+    ("echo one && echo two", 0, b"one\ntwo\n", b""),
+    ("grep nothing /etc/hostname", 1, b"", b""),
+    ("awk '$1 > 5' /etc/hostname", 126, b"", b"operator"),
+    ("rm -r /workspace", 126, b"", b"'rm' is not allowed"),
+    ("cat /no/such/file", 1, b"", b"No such file"),
+])
+def test_command_runs_without_a_shell(sandcell, command, code, out, err):
+    done = sandcell("run", "--cli", command)
+    assert (done.returncode, done.stdout) == (code, out)
+    assert err in done.stderr
+    assert done.stderr.count(b"\n") == bool(err)
+
+
+def test_command_that_never_ends_is_stopped(sandcell):
+    assert sandcell("run", "--timeout", "1", "--cli", "cat /dev/zero | tail -c 1").returncode == 124
+
+
 # ---- nothing is left ---------------------------------------------------------------------
 
 ENDLESS = "print('ready', flush=True)\nwhile True: pass"
