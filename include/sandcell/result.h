@@ -99,6 +99,13 @@ SANDCELL_API const char *sandcell_result_get_mime(const sandcell_result *result,
  * @return text lent by @p result, or NULL when out of memory
  */
 SANDCELL_API const char *sandcell_result_get_json(sandcell_result *result);
+/**
+ * Of that object only what has no getter here: usage, artifacts, and of a command stages
+ * and landlock.
+ *
+ * @return text lent by @p result, or NULL when out of memory
+ */
+SANDCELL_API const char *sandcell_result_get_details(sandcell_result *result);
 
 SANDCELL_API void sandcell_result_free(sandcell_result *result);
 

@@ -57,6 +57,7 @@ void sandcell_result_free(sandcell_result *result)
 	sc_free(result->host_error);
 	sc_free(result->code);
 	sc_free(result->json);
+	sc_free(result->details);
 	sc_free(result);
 }
 
@@ -273,4 +274,11 @@ const char *sandcell_result_get_json(sandcell_result *result)
 	if (!result->json)
 		result->json = sc_result_format_json(result);
 	return result->json;
+}
+
+const char *sandcell_result_get_details(sandcell_result *result)
+{
+	if (!result->details)
+		result->details = sc_result_format_details(result);
+	return result->details;
 }

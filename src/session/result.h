@@ -45,7 +45,8 @@ struct sandcell_result {
 	size_t display_bytes;
 	size_t displays_dropped;
 
-	char *json; /* made when asked for */
+	char *json; /* made when asked for, as is the next */
+	char *details;
 };
 
 sandcell_result *sc_result_new(
@@ -74,5 +75,6 @@ int sc_result_status_parse(const char *name);
 
 /* result_json.c */
 char *sc_result_format_json(const sandcell_result *result);
+char *sc_result_format_details(const sandcell_result *result);
 
 #endif

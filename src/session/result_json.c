@@ -192,6 +192,26 @@ static void put_artifacts(sc_buf *buf, const sandcell_result *result)
 		put_optional(buf, "artifacts", NULL);
 }
 
+static void put_details(sc_buf *buf, const sandcell_result *result)
+{
+	put_artifacts(buf, result);
+	put_member(buf, result->header, "usage");
+	if (json_object_get(result->header, "stages")) {
+		put_member(buf, result->header, "stages");
+		put_member(buf, result->header, "landlock");
+	}
+}
+
+char *sc_result_format_details(const sandcell_result *result)
+{
+	sc_autobuf buf = SC_BUF_INIT(SC_CONTENT_MAX);
+
+	(void)sc_buf_putc(&buf, '{');
+	put_details(&buf, result);
+	(void)sc_buf_putc(&buf, '}');
+	return sc_buf_take(&buf, NULL);
+}
+
 char *sc_result_format_json(const sandcell_result *result)
 {
 	sc_autobuf buf = SC_BUF_INIT(SIZE_MAX / 4);
@@ -212,12 +232,7 @@ char *sc_result_format_json(const sandcell_result *result)
 	put_bool(&buf, "container_restarted", result->container_restarted);
 	put_int(&buf, "duration_ns", (int64_t)result->duration_ns);
 	put_displays(&buf, result);
-	put_artifacts(&buf, result);
-	put_member(&buf, result->header, "usage");
-	if (json_object_get(result->header, "stages")) {
-		put_member(&buf, result->header, "stages");
-		put_member(&buf, result->header, "landlock");
-	}
+	put_details(&buf, result);
 	(void)sc_buf_putc(&buf, '}');
 	return sc_buf_take(&buf, NULL);
 }

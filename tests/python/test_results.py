@@ -26,6 +26,12 @@ def test_displays_are_mappings_of_their_forms(session):
     assert list(plain) == ["text/plain"] and len(plain) == 1 and "text/html" not in plain
 
 
+def test_details(session):
+    result = session.execute("value 1")
+    assert (result.usage, result.artifacts, result.stages) == ({"cpu_ns": 7}, None, [0, 1])
+    assert sandcell.ExecResult(success=True).usage == {}
+
+
 def test_json_display_that_is_none_is_text():
     assert Display({"application/json": b"{"})["application/json"] == "{"
 

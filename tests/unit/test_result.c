@@ -355,9 +355,26 @@ START_TEST(out_of_memory_is_reported)
 }
 END_TEST
 
-UNIT_MAIN("result", a_result_gives_back_what_came, success_is_ok_or_exit_zero,
-	a_status_that_does_not_exist_is_no_result, mistyped_members_do_no_harm,
-	names_of_all_statuses_are_known, a_verdict_of_the_host_replaces_the_containers,
+START_TEST(details_are_what_has_no_getter)
+{
+	sandcell_result *result = make_result("{\"status\":\"ok\",\"stages\":[0,1],"
+					      "\"landlock\":true,\"usage\":{\"cpu_ns\":7},"
+					      "\"parts\":[[\"artifacts\",2]]}",
+		"{}");
+
+	ck_assert_str_eq(sandcell_result_get_details(result),
+		"{\"artifacts\":{},\"usage\":{\"cpu_ns\":7},\"stages\":[0,1],\"landlock\":"
+		"true}");
+	ck_assert_ptr_eq(
+		sandcell_result_get_details(result), sandcell_result_get_details(result));
+	sandcell_result_free(result);
+}
+END_TEST
+
+UNIT_MAIN("result", details_are_what_has_no_getter, a_result_gives_back_what_came,
+	success_is_ok_or_exit_zero, a_status_that_does_not_exist_is_no_result,
+	mistyped_members_do_no_harm, names_of_all_statuses_are_known,
+	a_verdict_of_the_host_replaces_the_containers,
 	plain_data_becomes_a_member_as_it_stands, large_numbers_are_not_converted,
 	output_cannot_forge_members, artifacts_and_usage_pass_through,
 	streams_are_text_with_what_was_dropped, pictures_are_base64_and_text_is_text,

@@ -216,5 +216,6 @@ QUICK = {
         [c_void_p, c_size_t, c_size_t, POINTER(c_char_p), _LEN_OUT],
     ),
     "sandcell_result_get_json": (c_char_p, [c_void_p]),
+    "sandcell_result_get_details": (c_char_p, [c_void_p]),
     "sandcell_result_free": (None, [c_void_p]),
 }

@@ -108,8 +108,9 @@ class ExecResult(SandboxExecResult):
     stderr_dropped: int = 0
     late_stdout: str = ""
     late_stderr: str = ""
-    # Of a stream that is not UTF-8, its bytes.
+    # Of a stream that is not UTF-8, its bytes; the library's JSON of what is seldom read.
     _raw: Dict[str, bytes] = field(default_factory=dict)
+    _details: bytes = b"{}"
 
     @property
     def truncated(self) -> bool:
@@ -123,6 +124,27 @@ class ExecResult(SandboxExecResult):
     @property
     def stderr_bytes(self) -> bytes:
         return self._raw.get("stderr") or self.stderr.encode()
+
+    @property
+    def usage(self) -> Dict[str, Any]:
+        """What the call took: ``cpu_ns``, ``peak_bytes``, ``oom_kills``."""
+        return self._detail("usage") or {}
+
+    @property
+    def artifacts(self) -> Optional[Dict[str, Any]]:
+        """Files of the workspace that the call created, changed or removed, if asked for."""
+        return self._detail("artifacts")
+
+    @property
+    def stages(self) -> Optional[List[int]]:
+        """Exit status of each command of a pipeline."""
+        return self._detail("stages")
+
+    def _detail(self, name: str) -> Any:
+        try:
+            return json.loads(self._details).get(name)
+        except (ValueError, RecursionError):
+            return None  # not what the runner writes
 
     @property
     def figures(self) -> List[bytes]:
@@ -291,6 +313,7 @@ def read_result(pointer: c_void_p, code: str, kind: Type[_Kind]) -> _Kind:
         duration=lib.sandcell_result_get_duration_ns(pointer) / 1e9,
         stdout_dropped=lib.sandcell_result_get_dropped(pointer, _ffi.STDOUT),
         stderr_dropped=lib.sandcell_result_get_dropped(pointer, _ffi.STDERR),
+        _details=lib.sandcell_result_get_details(pointer) or b"{}",
     )
     _set_output(result, pointer)
     for stream, name in STREAM_NAMES.items():
