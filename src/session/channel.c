@@ -177,6 +177,12 @@ static int on_piece(enum sc_demux_stream stream, const void *data, size_t len, v
 	return 0;
 }
 
+/* A connection that broke and one that ended are the same to callers. */
+static int lost(int rc, sandcell_error **err_out)
+{
+	return rc == SANDCELL_E_CONNECT ? sc_error_recode(err_out, SANDCELL_E_GONE) : rc;
+}
+
 /* 1 when something came, 0 when nothing is there. */
 static int receive(sc_channel *channel, sandcell_error **err_out)
 {
@@ -197,7 +203,7 @@ static int receive(sc_channel *channel, sandcell_error **err_out)
 			return sc_fail(err_out, SANDCELL_E_GONE,
 				"the stream to the container has ended");
 		if (rc < 0)
-			return rc == SANDCELL_E_CONNECT ? SANDCELL_E_GONE : rc;
+			return lost(rc, err_out);
 		channel->err_out = err_out;
 		rc = sc_demux_feed(&channel->demux, channel->input, len, err_out);
 		channel->err_out = NULL;
@@ -300,7 +306,7 @@ static int transmit(sc_channel *channel, bool *full, sandcell_error **err_out)
 			return 0;
 		channel->deaf = rc == SC_STREAM_END;
 		if (rc < 0)
-			return rc == SANDCELL_E_CONNECT ? SANDCELL_E_GONE : rc;
+			return lost(rc, err_out);
 		channel->output_at += len;
 	}
 	return 0;

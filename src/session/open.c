@@ -29,6 +29,7 @@ struct opening {
 	sandcell_session *s;
 	sc_deadline deadline;
 	json_t *inspect; /* of the created container */
+	bool started;	 /* so it may have said something */
 	struct sc_console console;
 	sc_call ready;
 };
@@ -69,7 +70,8 @@ static const char *hint_for(const char *text)
 static int explain_start(struct opening *o, int rc, sandcell_error **err_out)
 {
 	sandcell_session *s = o->s;
-	const char *words = sc_console_words(&o->console, sc_deadline_in_ms(LAST_WORDS_MS));
+	sc_deadline patience = sc_deadline_in_ms(o->started ? LAST_WORDS_MS : 0);
+	const char *words = sc_console_words(&o->console, patience);
 	const char *heard = s->channel ? sc_channel_complaints(s->channel) : "";
 	const char *said = words[0] ? words : heard;
 	const char *why = err_out ? sandcell_error_get_message(*err_out) : "";
@@ -272,6 +274,7 @@ static int start(struct opening *o, sandcell_error **err_out)
 	rc = sc_container_start(s->engine, s->container, o->deadline, err_out);
 	if (rc < 0)
 		return rc;
+	o->started = true;
 	return sc_console_send(&o->console, o->deadline, err_out);
 }
 
@@ -326,6 +329,7 @@ static int ask_ready(struct opening *o, sandcell_error **err_out)
 	if (!header)
 		return sc_fail_nomem(err_out);
 	rc = sc_call_init(&o->ready, id, header, NULL, 0, NULL, NULL, err_out);
+	o->ready.stoppable = true;
 	if (rc == 0)
 		rc = sc_call_run(channel, &o->ready, o->deadline, err_out);
 	if (rc == 0)

@@ -107,7 +107,9 @@ static int make_ready(sandcell_session *s, sandcell_error **err_out)
 			s, sc_deadline_in_ms(s->config.open_timeout_ms), err_out);
 		if (rc < 0) {
 			(void)sc_context(err_out, rc, "replacing the lost container");
-			return rc == SANDCELL_E_NOMEM ? rc : SANDCELL_E_GONE;
+			return rc == SANDCELL_E_NOMEM
+				       ? rc
+				       : sc_error_recode(err_out, SANDCELL_E_GONE);
 		}
 		s->replaced = true;
 	}
