@@ -13,6 +13,7 @@
 #include "sandcell/sandcell.h"
 #include "session/execute.h"
 #include "session/policy/policy.h"
+#include "session/questions.h"
 #include "session/session.h"
 
 #define STRING_(x) #x
@@ -175,6 +176,37 @@ int sandcell_reset(sandcell_session *session, sandcell_error **err_out)
 	if (!session)
 		return sc_fail(err_out, SANDCELL_E_INVAL, "session is NULL");
 	return documented(sc_session_reset(session, err_out), codes, err_out);
+}
+
+/* What the questions of inspect.h may return. */
+#define QUESTION_CODES                                                                     \
+	(CODE(SANDCELL_E_INVAL) | CODE(SANDCELL_E_CLOSED) | CODE(SANDCELL_E_BUSY) |        \
+		CODE(SANDCELL_E_GONE) | CODE(SANDCELL_E_TIMEOUT) |                         \
+		CODE(SANDCELL_E_PROTOCOL) | CODE(SANDCELL_E_NOMEM))
+
+int sandcell_names(sandcell_session *session, char **json_out, sandcell_error **err_out)
+{
+	if (!session || !json_out)
+		return sc_fail(err_out, SANDCELL_E_INVAL, "session or json_out is NULL");
+	return documented(sc_names(session, json_out, err_out), QUESTION_CODES, err_out);
+}
+
+int sandcell_history(sandcell_session *session, char **json_out, sandcell_error **err_out)
+{
+	if (!session || !json_out)
+		return sc_fail(err_out, SANDCELL_E_INVAL, "session or json_out is NULL");
+	return documented(sc_history(session, json_out, err_out), QUESTION_CODES, err_out);
+}
+
+int sandcell_complete(sandcell_session *session, const char *code, size_t code_len,
+	size_t cursor, char **json_out, sandcell_error **err_out)
+{
+	if (!session || !json_out || (!code && code_len > 0))
+		return sc_fail(
+			err_out, SANDCELL_E_INVAL, "session, code or json_out is NULL");
+	return documented(
+		sc_complete(session, code ? code : "", code_len, cursor, json_out, err_out),
+		QUESTION_CODES, err_out);
 }
 
 void sandcell_interrupt(sandcell_session *session)

@@ -31,6 +31,9 @@ typedef int (*sandcell_output_fn)(
  */
 #define SANDCELL_EXECUTE_PROGRAM (UINT32_C(1) << 0)
 
+/** List the files below /workspace that the call creates, changes or removes. */
+#define SANDCELL_EXECUTE_ARTIFACTS (UINT32_C(1) << 1)
+
 /** How to run one piece of code. */
 typedef struct sandcell_execute_options {
 	size_t struct_size;	      /**< sizeof(sandcell_execute_options) */
@@ -44,12 +47,14 @@ typedef struct sandcell_execute_options {
 	uint64_t output_max;	      /**< bytes kept per stream; 0: the session's */
 	uint32_t timeout_ms;	      /**< 0: the session's; #SANDCELL_NO_TIMEOUT: none */
 	uint32_t flags;		      /**< SANDCELL_EXECUTE_*; unknown bits are refused */
+	const char *stdout_file; /**< all of stdout goes there as well; NULL: nowhere */
+	const char *stderr_file; /**< the same for stderr */
 } sandcell_execute_options;
 
 /* clang-format off */
 #ifdef __cplusplus
 #define SANDCELL_EXECUTE_OPTIONS_INIT \
-	{sizeof(sandcell_execute_options), 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	{sizeof(sandcell_execute_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 #else
 #define SANDCELL_EXECUTE_OPTIONS_INIT {.struct_size = sizeof(sandcell_execute_options)}
 #endif
@@ -71,7 +76,8 @@ SANDCELL_API void sandcell_execute_options_init(
  * @param opts        NULL for the defaults
  * @param result_out  free with sandcell_result_free()
  * @return 0, #SANDCELL_E_INVAL, #SANDCELL_E_CLOSED, #SANDCELL_E_BUSY, #SANDCELL_E_CALLBACK,
- *         #SANDCELL_E_GONE, #SANDCELL_E_LIMIT or #SANDCELL_E_NOMEM
+ *         #SANDCELL_E_GONE, #SANDCELL_E_LIMIT (code too long; stdout_file or stderr_file
+ *         took no more, and the call was stopped) or #SANDCELL_E_NOMEM
  */
 SANDCELL_API SANDCELL_NODISCARD int sandcell_execute(sandcell_session *session,
 	const char *code, size_t code_len, const sandcell_execute_options *opts,

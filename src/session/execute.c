@@ -11,6 +11,7 @@
 #include "session/policy/policy.h"
 #include "session/recover.h"
 #include "session/result.h"
+#include "session/spill.h"
 
 /* Between SIGINT and SIGKILL; the supervisor's default, sent all the same. */
 #define GRACE_MS 500
@@ -24,9 +25,10 @@ struct run {
 	sandcell_result *result;
 	sandcell_output_fn on_output;
 	void *output_user;
-	sc_deadline deadline; /* the host's own */
-	bool interrupted;     /* the interrupt was sent */
-	bool stopped;	      /* by the callback */
+	struct sc_spill *spill; /* NULL: no files */
+	sc_deadline deadline;	/* the host's own */
+	bool interrupted;	/* the interrupt was sent */
+	bool stopped;		/* by the callback */
 };
 
 /* ---- what comes ---- */
@@ -38,6 +40,8 @@ static int take_output(int stream, const void *data, size_t len, uint64_t droppe
 
 	(void)err_out;
 	sc_result_add_output(run->result, stream, data, len, dropped);
+	if (run->spill && sc_spill_write(run->spill, stream, data, len) < 0)
+		run->stopped = true;
 	if (run->on_output && !run->stopped && len > 0)
 		run->stopped = run->on_output((sandcell_stream)stream, data, len,
 				       run->output_user) != 0;
@@ -127,6 +131,8 @@ static int finish(struct run *run, int rc, sandcell_error **err_out)
 	if (run->s->replaced)
 		run->result->container_restarted = true;
 	run->s->replaced = false;
+	if (run->spill && run->spill->failed)
+		return sc_spill_fail(run->spill, err_out);
 	if (run->stopped)
 		return sc_fail(err_out, SANDCELL_E_CALLBACK,
 			"the output callback asked to stop the call");
@@ -201,6 +207,8 @@ static int make_header(uint64_t id, const sandcell_execute_options *opts,
 		bad |= json_object_set_new(header, "script", json_string(opts->script));
 	if (opts->flags & SANDCELL_EXECUTE_PROGRAM)
 		bad |= json_object_set_new(header, "program", json_true());
+	if (opts->flags & SANDCELL_EXECUTE_ARTIFACTS)
+		bad |= json_object_set_new(header, "artifacts", json_true());
 	if (opts->args)
 		bad |= json_object_set_new(header, "args", text_list(opts->args));
 	if (bad) {
@@ -215,7 +223,7 @@ static int make_header(uint64_t id, const sandcell_execute_options *opts,
 static int check_input(const char *code, size_t code_len,
 	const sandcell_execute_options *opts, sandcell_error **err_out)
 {
-	if (opts->flags & ~SANDCELL_EXECUTE_PROGRAM)
+	if (opts->flags & ~(SANDCELL_EXECUTE_PROGRAM | SANDCELL_EXECUTE_ARTIFACTS))
 		return sc_fail(err_out, SANDCELL_E_INVAL, "unknown execute flags 0x%x",
 			opts->flags);
 	if (code_len > SC_MAX_CODE)
@@ -245,14 +253,20 @@ static int execute_entered(sandcell_session *s, const char *code, size_t code_le
 		.output_user = opts->output_user,
 		.deadline = backstop(timeout_ms),
 	};
+	struct sc_spill spill;
 	sc_autojson *header = NULL;
 	int rc;
 
 	rc = make_header(
 		sc_channel_next_id(s->channel), opts, timeout_ms, &header, err_out);
+	if (rc == 0)
+		rc = sc_spill_open(&spill, opts, err_out);
 	if (rc < 0)
 		return rc;
-	return run_call(&run, header, parts, opts->stdin_data ? 2 : 1, err_out);
+	run.spill = &spill;
+	rc = run_call(&run, header, parts, opts->stdin_data ? 2 : 1, err_out);
+	sc_spill_close(&spill);
+	return rc;
 }
 
 int sc_execute(sandcell_session *s, const char *code, size_t code_len,
