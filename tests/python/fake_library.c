@@ -76,6 +76,13 @@ SANDCELL_API int fake_live[4];
 SANDCELL_API int fake_open_ms, fake_open_code, fake_close_ms, fake_close_code;
 SANDCELL_API int fake_closed; /* containers */
 
+/* What was closed in the end, when FAKE_REPORT is set. */
+__attribute__((destructor)) static void report(void)
+{
+	if (getenv("FAKE_REPORT"))
+		(void)dprintf(2, "closed %d\n", fake_closed);
+}
+
 static void count(int kind, int step)
 {
 	(void)__atomic_add_fetch(&fake_live[kind], step, __ATOMIC_SEQ_CST);
@@ -326,6 +333,8 @@ int sandcell_session_close(sandcell_session *session, sandcell_error **err_out)
 
 	(void)session;
 	(void)nanosleep(&pause, NULL);
+	if (fake_live[0] <= 0) /* the engine is gone */
+		return fail(err_out, SANDCELL_E_PROTOCOL);
 	if (fake_close_code < 0)
 		return fail(err_out, fake_close_code);
 	(void)__atomic_add_fetch(&fake_closed, 1, __ATOMIC_SEQ_CST);

@@ -20,7 +20,8 @@ def wait_until(condition, seconds=30):
 
 
 def python(program, *options):
-    done = subprocess.run([sys.executable, *options, "-c", program], env=environment(),
+    done = subprocess.run([sys.executable, *options, "-c", program],
+                          env=environment(FAKE_REPORT="1"),
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           timeout=60)
     assert done.returncode == 0, done.stderr
@@ -48,21 +49,22 @@ def test_closed_session_is_collected_without_a_word(fake):
 
 def test_sessions_open_at_exit_are_closed_at_once():
     done = python("""
-import atexit, ctypes, os, sandcell, time
+import ctypes, os, sandcell, time
 library = ctypes.CDLL(os.environ["SANDCELL_LIBRARY"])
 ctypes.c_int.in_dll(library, "fake_close_ms").value = 200
-sessions = [sandcell.Session() for _ in range(10)]
-
-def report():
-    print(ctypes.c_int.in_dll(library, "fake_closed").value)
-
-from sandcell import _cleanup
-atexit.unregister(_cleanup.close_all)
-atexit.register(report)
-atexit.register(_cleanup.close_all)
+sessions = [sandcell.Session() for _ in range(100)]
 """, "-X", "dev")
-    assert done.stdout == "10\n"
     assert "unclosed session 'fake'" in done.stderr
+    assert "closed 100\n" in done.stderr
+
+
+def test_session_that_another_atexit_function_uses_is_still_open():
+    done = python("""
+import atexit, sandcell
+session = sandcell.Session()
+atexit.register(lambda: print(session.execute("value 3").output))
+""")
+    assert done.stdout == "3\n" and "closed 1\n" in done.stderr
 
 
 def test_exit_does_not_wait_for_the_code(fake):

@@ -45,7 +45,8 @@ class Engine:
         self._pointer = c_void_p()
         # The finalizer owns the pointer: it is registered before the library fills it in,
         # so that an exception from a signal handler can't come in between.
-        weakref.finalize(self, _free, self._pointer, self._pid, self._log)
+        # At exit it stays: sessions need it to close.
+        weakref.finalize(self, _free, self._pointer, self._pid, self._log).atexit = False
         run_aside(lambda: self._open(options))
 
     def _open(self, options: _ffi.EngineOptions) -> None:

@@ -266,8 +266,13 @@ def run(
     on_output: Optional[OnOutput] = None,
     **options: "Unpack[SessionKeywords]",
 ) -> ExecResult:
-    """Run code as a program in a container of its own, which is removed afterwards."""
+    """Run code as a program in a container of its own, which is removed afterwards.
+
+    With ``args`` it runs as ``python -c CODE ARGS`` does, and its last expression is not
+    an output.
+    """
+    script = "-c" if args else None
     with Session(image, engine=engine, **options) as session:
         return session.execute(
-            code, stdin=stdin, args=args, program=True, on_output=on_output
+            code, stdin=stdin, script=script, args=args, program=True, on_output=on_output
         )
