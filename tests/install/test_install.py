@@ -50,7 +50,7 @@ def test_the_program_finds_the_library_beside_it(prefix):
 
 
 def test_cmake_finds_the_package(prefix, tmp_path):
-    run("cmake", "-S", str(SOURCE), "-B", str(tmp_path), f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "-G", "Ninja", "-S", str(SOURCE), "-B", str(tmp_path), f"-DCMAKE_PREFIX_PATH={prefix}")
     run("cmake", "--build", str(tmp_path))
     check_consumer(str(tmp_path / "consumer"), prefix)
 
