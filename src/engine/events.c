@@ -121,8 +121,12 @@ static int put_path(sandcell_engine *engine, const char *container, uint64_t sin
 		until_ns += REMOTE_MARGIN_NS;
 	put_time(since, since_ns);
 	put_time(until, until_ns);
-	(void)sc_url(path, "/events?since={}&until={}&filters={}", since, until,
-		sc_buf_text(&text));
+	if (sc_engine_quirks(engine)->events_until)
+		(void)sc_url(path, "/events?since={}&until={}&filters={}", since, until,
+			sc_buf_text(&text));
+	else
+		(void)sc_url(path, "/events?since={}&stream=false&filters={}", since,
+			sc_buf_text(&text));
 	return sc_buf_check(path, err_out, "request path");
 }
 

@@ -70,6 +70,7 @@ const struct sc_quirks sc_quirks_docker = {
 	.name = "docker",
 	.runtime_per_request = true,
 	.reports_oom = true,
+	.events_until = true,
 	.has_update = true,
 	.die_code_attribute = "exitCode",
 	.events = docker_events,

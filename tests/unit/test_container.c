@@ -571,6 +571,8 @@ START_TEST(podmans_words_for_it_are_understood)
 		"{\"Action\":\"die\",\"Actor\":{\"ID\":\"c1\",\"Attributes\":"
 		"{\"containerExitCode\":\"1\"}}}{\"Action\":\"remove\",\"id\":\"c1\"}");
 	ck_assert_int_eq(sc_events_demise(engine, "c1", 0, soon(), &demise, NULL), 0);
+	expect_last_request(
+		fake, "GET /v1.41/events?since=0.000000000&stream=false&filters=");
 	ck_assert(demise.died && demise.has_exit_code && demise.exit_code == 1);
 	ck_assert(demise.removed && !demise.killed && !demise.oom);
 	end();
