@@ -107,6 +107,15 @@ static int parse_tcp(const char *text, const char *rest, struct sc_address *out,
 	return parse_host_port(text, rest, len, out, err_out);
 }
 
+/* No character that a shell on the other side gives a meaning to. */
+static bool is_plain_path(const char *path)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789/._-+@:";
+
+	return path[strspn(path, plain)] == '\0';
+}
+
 static int parse_ssh(const char *text, const char *rest, struct sc_address *out,
 	sandcell_error **err_out)
 {
@@ -115,6 +124,9 @@ static int parse_ssh(const char *text, const char *rest, struct sc_address *out,
 	const char *at = memchr(rest, '@', (size_t)(end - rest));
 
 	out->scheme = SC_SCHEME_SSH;
+	if (slash && !is_plain_path(slash))
+		return refuse(
+			text, "characters that ssh would not pass on as they are", err_out);
 	if (slash && slash[1]) {
 		out->path = sc_strdup(slash);
 		if (!out->path)

@@ -20,7 +20,7 @@ void sc_context_clear(struct sc_context_info *context)
 {
 	sc_free(context->name);
 	sc_free(context->host);
-	sc_free(context->tls_dir);
+	sc_free(context->tls_folder);
 	*context = (struct sc_context_info){0};
 }
 
@@ -32,7 +32,7 @@ static char *joined(const char *dir, const char *tail)
 	return sc_buf_take(&path, NULL);
 }
 
-static int find_config_dir(char **dir_out, sandcell_error **err_out)
+int sc_context_folder(char **dir_out, sandcell_error **err_out)
 {
 	const char *dir = secure_getenv("DOCKER_CONFIG");
 	const char *home = secure_getenv("HOME");
@@ -149,7 +149,7 @@ static int load_meta(
 	context->host = sc_strdup(host);
 	if (!context->host)
 		return sc_fail_nomem(err_out);
-	return find_tls(dir, hash, &context->tls_dir, err_out);
+	return find_tls(dir, hash, &context->tls_folder, err_out);
 }
 
 int sc_context_current(
@@ -160,7 +160,7 @@ int sc_context_current(
 	int rc;
 
 	if (!config_dir) {
-		rc = find_config_dir(&found_dir, err_out);
+		rc = sc_context_folder(&found_dir, err_out);
 		if (rc < 0)
 			return rc;
 		config_dir = found_dir;

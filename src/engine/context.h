@@ -14,9 +14,9 @@
 #include "base/error.h"
 
 struct sc_context_info {
-	char *name;    /* NULL: none is current, or it is "default" */
-	char *host;    /* as in DOCKER_HOST */
-	char *tls_dir; /* holds ca.pem, cert.pem, key.pem; NULL: no such directory */
+	char *name;	  /* NULL: none is current, or it is "default" */
+	char *host;	  /* as in DOCKER_HOST */
+	char *tls_folder; /* holds ca.pem, cert.pem, key.pem; NULL: no such directory */
 	bool skip_verify;
 };
 
@@ -28,6 +28,8 @@ struct sc_context_info {
  */
 int sc_context_current(
 	const char *config_dir, struct sc_context_info *context, sandcell_error **err_out);
+/* DOCKER_CONFIG, else ~/.docker. */
+int sc_context_folder(char **folder_out, sandcell_error **err_out);
 void sc_context_clear(struct sc_context_info *context);
 
 #endif

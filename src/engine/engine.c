@@ -58,6 +58,8 @@ void sc_engine_free(sandcell_engine *engine)
 	sc_info_cache_free(engine->info);
 	(void)pthread_mutex_destroy(&engine->lock);
 	sc_address_clear(&engine->address);
+	sc_tls_clear(&engine->tls);
+	sc_free(engine->base);
 	sc_free(engine->source);
 	sc_free(engine);
 }

@@ -11,6 +11,8 @@
 
 #include "engine/address.h"
 #include "engine/engine.h"
+#include "engine/ssh.h"
+#include "engine/tls.h"
 
 /* Handles kept for the next request, each with its open connection. */
 #define SC_ENGINE_IDLE_MAX 8
@@ -19,6 +21,8 @@ struct sc_info_cache; /* info.c */
 
 struct sandcell_engine {
 	struct sc_address address;
+	struct sc_tls tls;
+	char *base; /* what URLs start with: "http://docker" */
 	char *source;
 	const struct sc_quirks *quirks;
 	char api_version[16];
@@ -33,6 +37,8 @@ struct sandcell_engine {
 	CURL *idle[SC_ENGINE_IDLE_MAX];
 	size_t idle_count;
 	struct sc_info_cache *info;
+	struct sc_ssh *ssh;  /* those behind libcurl's connections */
+	char complaint[256]; /* of the ssh that ended last */
 };
 
 /* One that has no address yet; NULL: out of memory. */

@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "engine/context.h"
+#include "engine/dial.h"
 #include "engine/engine_impl.h"
 
 #define TRAIL_MAX ((size_t)16 << 10)
@@ -66,32 +67,53 @@ static int check_socket(sandcell_engine *engine, sandcell_error **err_out)
 	return sc_fail(err_out, rc, "%s", sc_buf_text(&text));
 }
 
+static int choose_tls(sandcell_engine *engine, struct sc_tls *tls, sandcell_error **err_out)
+{
+	int rc = 0;
+
+	if (tls) {
+		engine->tls = *tls;
+		*tls = (struct sc_tls){0};
+	} else {
+		rc = sc_tls_from_environment(&engine->tls, err_out);
+	}
+	if (engine->address.tls)
+		engine->tls.on = true;
+	if (rc == 0 && !engine->tls.on)
+		sc_log_line(&engine->log, "%s is spoken to without encryption",
+			engine->address.text);
+	return rc;
+}
+
+/* tls is NULL for "as the environment says", and is taken otherwise. */
 static int try_host(sandcell_engine *engine, const char *host, const char *source,
-	sc_deadline deadline, sandcell_error **err_out)
+	struct sc_tls *tls, sc_deadline deadline, sandcell_error **err_out)
 {
 	int rc;
 
 	sc_address_clear(&engine->address);
+	sc_tls_clear(&engine->tls);
 	sc_free(engine->source);
 	engine->source = sc_strdup(source);
 	if (!engine->source)
 		return sc_fail_nomem(err_out);
 	rc = sc_address_parse(host, &engine->address, err_out);
+	if (rc == 0 && engine->address.scheme == SC_SCHEME_TCP)
+		rc = choose_tls(engine, tls, err_out);
+	if (rc == 0)
+		rc = sc_dial_prepare(engine, err_out);
+	if (rc == 0 && engine->address.scheme == SC_SCHEME_UNIX)
+		rc = check_socket(engine, err_out);
 	if (rc < 0)
 		return rc;
-	if (engine->address.scheme == SC_SCHEME_UNIX) {
-		rc = check_socket(engine, err_out);
-		if (rc < 0)
-			return rc;
-	}
 	return sc_engine_negotiate(engine, deadline, err_out);
 }
 
 static int try_named(sandcell_engine *engine, const char *host, const char *source,
-	sandcell_error **err_out)
+	struct sc_tls *tls, sandcell_error **err_out)
 {
-	int rc =
-		try_host(engine, host, source, sc_engine_request_deadline(engine), err_out);
+	int rc = try_host(
+		engine, host, source, tls, sc_engine_request_deadline(engine), err_out);
 
 	return rc < 0 ? sc_context(err_out, rc, "engine '%s' (%s)", host, source) : rc;
 }
@@ -99,6 +121,7 @@ static int try_named(sandcell_engine *engine, const char *host, const char *sour
 static int try_context(sandcell_engine *engine, bool *named_out, sandcell_error **err_out)
 {
 	sc_autocontext context = {0};
+	sc_autotls tls = {0};
 	sc_autobuf source = SC_BUF_INIT(SC_MAX_URL);
 	int rc;
 
@@ -107,7 +130,12 @@ static int try_context(sandcell_engine *engine, bool *named_out, sandcell_error 
 	if (rc < 0 || !context.name)
 		return rc;
 	(void)sc_buf_printf(&source, "Docker context %s", context.name);
-	return try_named(engine, context.host, sc_buf_text(&source), err_out);
+	if (context.tls_folder || context.skip_verify)
+		rc = sc_tls_from_folder(
+			context.tls_folder, context.skip_verify, &tls, err_out);
+	if (rc < 0)
+		return sc_context(err_out, rc, "%s", sc_buf_text(&source));
+	return try_named(engine, context.host, sc_buf_text(&source), &tls, err_out);
 }
 
 /* One place of the search: false when the search is over, found or not. */
@@ -116,7 +144,7 @@ static bool try_usual(sandcell_engine *engine, const char *path, sc_buf *trail, 
 	SANDCELL_CLEANUP(sc_error_freep) sandcell_error *why = NULL;
 	sc_deadline deadline = sc_deadline_in_ms(engine->connect_ms);
 
-	*rc_out = try_host(engine, path, "default socket", deadline, &why);
+	*rc_out = try_host(engine, path, "default socket", NULL, deadline, &why);
 	if (*rc_out == 0 || *rc_out == SANDCELL_E_NOMEM)
 		return false;
 	(void)sc_buf_printf(trail, "%s%s: %s", trail->len ? "; " : "", path,
@@ -166,11 +194,11 @@ int sc_engine_find(sandcell_engine *engine, const char *host, sandcell_error **e
 	int rc;
 
 	if (host && host[0])
-		return try_named(engine, host, "host option", err_out);
+		return try_named(engine, host, "host option", NULL, err_out);
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
 		const char *value = secure_getenv(variables[i]);
 		if (value && value[0])
-			return try_named(engine, value, variables[i], err_out);
+			return try_named(engine, value, variables[i], NULL, err_out);
 	}
 	rc = try_context(engine, &named, err_out);
 	if (named)

@@ -25,10 +25,14 @@ static int wait_for(
 		"timed out waiting for the engine to hand over the connection");
 }
 
-static int lost(sandcell_error **err_out)
+static int lost(const sc_stream *stream, sandcell_error **err_out)
 {
+	sc_autobuf complaint = SC_BUF_INIT(SC_MAX_URL);
+
+	sc_stream_complaint(stream, &complaint);
 	return sc_fail(err_out, SANDCELL_E_CONNECT,
-		"the engine closed the connection before its answer was complete");
+		"the engine closed the connection before its answer was complete%s%s",
+		complaint.len > 0 ? ": " : "", sc_buf_text(&complaint));
 }
 
 static int send_request(sc_stream *stream, const sc_buf *request, sc_deadline deadline,
@@ -98,7 +102,7 @@ static int read_head(sc_stream *stream, sc_deadline deadline, struct sc_http_hea
 		if (rc < 0)
 			return rc;
 		if (rc == 0)
-			return lost(err_out);
+			return lost(stream, err_out);
 	}
 	sc_stream_set_body(stream, head);
 	if (buf.len == head->size)
@@ -148,23 +152,6 @@ static int put_request(sandcell_engine *engine, const char *path, const json_t *
 	return sc_buf_check(request, err_out, "request");
 }
 
-static int open_stream(sandcell_engine *engine, sc_deadline deadline,
-	sc_stream **stream_out, sandcell_error **err_out)
-{
-	sc_deadline connected_by =
-		sc_deadline_min(deadline, sc_deadline_in_ms(engine->connect_ms));
-	sc_autoclose int fd = -1;
-	int rc;
-
-	rc = sc_fd_connect_unix(engine->address.path, connected_by, &fd, err_out);
-	if (rc < 0)
-		return rc;
-	rc = sc_stream_new(fd, stream_out, err_out);
-	if (rc == 0)
-		(void)SANDCELL_TAKE_FD(fd);
-	return rc;
-}
-
 static int converse(sandcell_engine *engine, const char *path, const json_t *json,
 	sc_deadline deadline, sc_stream **stream_out, int *status_out,
 	sandcell_error **err_out)
@@ -177,7 +164,7 @@ static int converse(sandcell_engine *engine, const char *path, const json_t *jso
 	rc = put_request(engine, path, json, &request, err_out);
 	if (rc < 0)
 		return rc;
-	rc = open_stream(engine, deadline, &stream, err_out);
+	rc = sc_dial_stream(engine, deadline, &stream, err_out);
 	if (rc < 0)
 		return rc;
 	rc = send_request(stream, &request, deadline, err_out);

@@ -19,6 +19,7 @@ struct transfer {
 	const struct sc_http_request *request;
 	struct sc_http_reply *reply;
 	CURL *curl;
+	struct sc_dialing dialing;
 	sc_deadline head_deadline; /* of the first byte of the reply */
 	uint64_t began_ns;
 	int rc; /* why a callback aborted; 0: it did not */
@@ -41,7 +42,7 @@ void sc_http_reply_clear(struct sc_http_reply *reply)
 
 /* ---- the pool of handles ---- */
 
-static CURL *handle_get(sandcell_engine *engine)
+static CURL *handle_take(sandcell_engine *engine)
 {
 	CURL *curl = NULL;
 
@@ -49,7 +50,7 @@ static CURL *handle_get(sandcell_engine *engine)
 	if (engine->idle_count > 0)
 		curl = engine->idle[--engine->idle_count];
 	(void)pthread_mutex_unlock(&engine->lock);
-	return curl ? curl : curl_easy_init();
+	return curl;
 }
 
 static void handle_put(sandcell_engine *engine, CURL *curl)
@@ -63,6 +64,16 @@ static void handle_put(sandcell_engine *engine, CURL *curl)
 	}
 	(void)pthread_mutex_unlock(&engine->lock);
 	curl_easy_cleanup(curl);
+}
+
+void sc_http_close_idle(sandcell_engine *engine)
+{
+	struct sc_sigpipe guard;
+
+	sc_sigpipe_hold(&guard);
+	for (CURL *curl = handle_take(engine); curl; curl = handle_take(engine))
+		curl_easy_cleanup(curl);
+	sc_sigpipe_release(&guard);
 }
 
 /* ---- callbacks ---- */
@@ -175,7 +186,7 @@ static int put_url(struct transfer *t, sandcell_error **err_out)
 	sc_autobuf url = SC_BUF_INIT(SC_MAX_URL);
 	int rc;
 
-	(void)sc_buf_puts(&url, sc_dial_base(t->engine));
+	(void)sc_buf_puts(&url, t->engine->base);
 	if (!t->request->unversioned)
 		(void)sc_buf_printf(&url, "/v%s", t->engine->api_version);
 	(void)sc_buf_puts(&url, t->request->path);
@@ -283,6 +294,8 @@ static int code_of(const struct transfer *t, CURLcode code)
 {
 	if (t->rc < 0)
 		return t->rc;
+	if (t->dialing.why)
+		return SANDCELL_E_CONNECT;
 	switch (code) {
 	case CURLE_OUT_OF_MEMORY:
 		return SANDCELL_E_NOMEM;
@@ -304,11 +317,20 @@ static int code_of(const struct transfer *t, CURLcode code)
 	}
 }
 
+/* The connection was there, and then it was not. */
+static bool was_lost(CURLcode code)
+{
+	return code == CURLE_GOT_NOTHING || code == CURLE_SEND_ERROR ||
+	       code == CURLE_RECV_ERROR || code == CURLE_PARTIAL_FILE;
+}
+
 static int report(const struct transfer *t, CURLcode code, sandcell_error **err_out)
 {
 	const char *method = method_of(t->request);
 	const char *path = t->request->path;
+	const char *why = t->why[0] ? t->why : curl_easy_strerror(code);
 	int path_len = (int)strcspn(path, "?");
+	sc_autobuf complaint = SC_BUF_INIT(SC_MAX_URL);
 	int rc = code_of(t, code);
 
 	if (rc == SANDCELL_E_NOMEM)
@@ -321,11 +343,12 @@ static int report(const struct transfer *t, CURLcode code, sandcell_error **err_
 			method, path_len, path, t->reply->body.max);
 	if (t->rc < 0)
 		return sc_fail(err_out, rc, "%s %.*s was stopped", method, path_len, path);
-	if (rc == SANDCELL_E_PROTOCOL || code == CURLE_COULDNT_CONNECT)
-		return sc_fail(err_out, rc, "%s %.*s: %s", method, path_len, path,
-			t->why[0] ? t->why : curl_easy_strerror(code));
-	return sc_fail(err_out, rc, "the engine closed the connection during %s %.*s: %s",
-		method, path_len, path, t->why[0] ? t->why : curl_easy_strerror(code));
+	sc_dial_complaint(&t->dialing, &complaint);
+	if (complaint.len > 0)
+		why = sc_buf_text(&complaint);
+	return sc_fail(err_out, rc, "%s%s %.*s: %s",
+		was_lost(code) ? "the engine closed the connection during " : "", method,
+		path_len, path, why);
 }
 
 static void log_transfer(const struct transfer *t)
@@ -346,7 +369,7 @@ static int perform(struct transfer *t, const sc_buf *json, sandcell_error **err_
 
 	put_rules(t->curl);
 	put_callbacks(t);
-	rc = sc_dial_setup(t->engine, t->curl, err_out);
+	rc = sc_dial_setup(&t->dialing, t->curl, err_out);
 	if (rc == 0)
 		rc = put_url(t, err_out);
 	if (rc == 0)
@@ -368,11 +391,13 @@ int sc_http_send(sandcell_engine *engine, const struct sc_http_request *request,
 {
 	struct transfer t = {
 		.engine = engine,
+		.dialing = {.engine = engine},
 		.request = request,
 		.reply = reply,
 		.began_ns = sc_now_ns(),
 	};
 	sc_autobuf json = SC_BUF_INIT(SC_MAX_HTTP_BODY);
+	struct sc_sigpipe guard;
 	int rc;
 
 	rc = sc_engine_check_owner(engine, err_out);
@@ -385,11 +410,16 @@ int sc_http_send(sandcell_engine *engine, const struct sc_http_request *request,
 	}
 	if (request->body_max)
 		reply->body.max = request->body_max;
-	t.curl = handle_get(engine);
+	t.curl = handle_take(engine);
+	if (!t.curl)
+		t.curl = curl_easy_init();
 	if (!t.curl)
 		return sc_fail_nomem(err_out);
+	sc_sigpipe_hold(&guard);
 	rc = perform(&t, &json, err_out);
 	handle_put(engine, t.curl);
+	sc_sigpipe_release(&guard);
+	sandcell_error_free(t.dialing.why);
 	return rc;
 }
 

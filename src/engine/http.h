@@ -58,6 +58,8 @@ int sc_http_call_json(sandcell_engine *engine, const struct sc_http_request *req
 /* GET path, whose answer must be an array; null is an empty one. */
 int sc_http_call_list(sandcell_engine *engine, const char *path, sc_deadline deadline,
 	json_t **array_out, sandcell_error **err_out);
+/* Closes the connections that are kept for the next request. */
+void sc_http_close_idle(sandcell_engine *engine);
 void sc_http_reply_clear(struct sc_http_reply *reply);
 
 /*

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "engine/tls.h"
+
 enum body_kind {
 	BODY_RAW, /* until the connection ends */
 	BODY_CHUNKED,
@@ -16,7 +18,9 @@ enum body_kind {
 
 struct sc_stream {
 	int fd;
-	sc_buf unread; /* bytes that came with the head */
+	CURL *curl;	    /* owns fd, when there is one */
+	struct sc_ssh *ssh; /* owns fd, when there is one */
+	sc_buf unread;	    /* bytes that came with the head */
 	size_t unread_at;
 	enum body_kind body;
 	struct sc_chunked chunked;
@@ -83,17 +87,48 @@ static void list_remove(sc_stream *stream)
 
 /* ---- life ---- */
 
-int sc_stream_new(int fd, sc_stream **stream_out, sandcell_error **err_out)
+static int stream_new(sc_stream **stream_out, int fd, CURL *curl, struct sc_ssh *ssh,
+	sandcell_error **err_out)
 {
 	sc_stream *stream = sc_calloc(1, sizeof(*stream));
 
 	if (!stream)
 		return sc_fail_nomem(err_out);
 	stream->fd = fd;
+	stream->curl = curl;
+	stream->ssh = ssh;
 	stream->unread.max = SC_MAX_HTTP_HEAD;
 	list_add(stream);
 	*stream_out = stream;
 	return 0;
+}
+
+int sc_stream_new(int fd, sc_stream **stream_out, sandcell_error **err_out)
+{
+	return stream_new(stream_out, fd, NULL, NULL, err_out);
+}
+
+int sc_stream_new_ssh(struct sc_ssh *ssh, sc_stream **stream_out, sandcell_error **err_out)
+{
+	return stream_new(stream_out, ssh->fd, NULL, ssh, err_out);
+}
+
+int sc_stream_new_curl(CURL *curl, sc_stream **stream_out, sandcell_error **err_out)
+{
+	curl_socket_t fd = CURL_SOCKET_BAD;
+
+	if (curl_easy_getinfo(curl, CURLINFO_ACTIVESOCKET, &fd) != CURLE_OK || fd < 0)
+		return sc_fail(err_out, SANDCELL_E_CONNECT, "the connection has no socket");
+	return stream_new(stream_out, fd, curl, NULL, err_out);
+}
+
+static void close_curl(CURL *curl)
+{
+	struct sc_sigpipe guard;
+
+	sc_sigpipe_hold(&guard);
+	curl_easy_cleanup(curl);
+	sc_sigpipe_release(&guard);
 }
 
 void sc_stream_free(sc_stream *stream)
@@ -101,9 +136,20 @@ void sc_stream_free(sc_stream *stream)
 	if (!stream)
 		return;
 	list_remove(stream);
-	(void)close(stream->fd);
+	if (stream->curl)
+		close_curl(stream->curl);
+	else if (stream->ssh)
+		sc_ssh_close(stream->ssh);
+	else
+		(void)close(stream->fd);
 	sc_buf_clear(&stream->unread);
 	sc_free(stream);
+}
+
+void sc_stream_complaint(const sc_stream *stream, sc_buf *text)
+{
+	if (stream->ssh)
+		sc_ssh_complaint(stream->ssh, text);
 }
 
 int sc_stream_unread(
@@ -139,7 +185,9 @@ short sc_stream_events(const sc_stream *stream, int want_write)
 
 void sc_stream_end_write(sc_stream *stream)
 {
-	(void)shutdown(stream->fd, SHUT_WR);
+	/* Under TLS the end of one direction is the end of both. */
+	if (!stream->curl)
+		(void)shutdown(stream->fd, SHUT_WR);
 }
 
 /* ---- reading ---- */
@@ -159,25 +207,54 @@ static size_t take_unread(sc_stream *stream, void *data, size_t cap)
 	return n;
 }
 
+static int read_socket(sc_stream *stream, void *data, size_t cap, size_t *len_out,
+	sandcell_error **err_out)
+{
+	ssize_t n;
+
+	do {
+		n = recv(stream->fd, data, cap, MSG_DONTWAIT);
+	} while (n < 0 && errno == EINTR);
+	if (n > 0) {
+		*len_out = (size_t)n;
+		return SC_STREAM_DATA;
+	}
+	/* Podman resets the connection when not all of stdin was read. */
+	if (n == 0 || errno == ECONNRESET)
+		return SC_STREAM_END;
+	if (errno == EAGAIN)
+		return SC_STREAM_AGAIN;
+	return sc_fail_errno(err_out, SANDCELL_E_CONNECT, errno, "reading from the engine");
+}
+
+static int read_curl(sc_stream *stream, void *data, size_t cap, size_t *len_out,
+	sandcell_error **err_out)
+{
+	struct sc_sigpipe guard;
+	CURLcode code;
+	size_t n = 0;
+
+	sc_sigpipe_hold(&guard);
+	code = curl_easy_recv(stream->curl, data, cap, &n);
+	sc_sigpipe_release(&guard);
+	if (code == CURLE_AGAIN)
+		return SC_STREAM_AGAIN;
+	if (code != CURLE_OK)
+		return sc_fail(err_out, SANDCELL_E_CONNECT, "reading from the engine: %s",
+			curl_easy_strerror(code));
+	*len_out = n;
+	return n > 0 ? SC_STREAM_DATA : SC_STREAM_END;
+}
+
 static int read_raw(sc_stream *stream, void *data, size_t cap, size_t *len_out,
 	sandcell_error **err_out)
 {
-	ssize_t n = (ssize_t)take_unread(stream, data, cap);
-
-	while (n == 0) {
-		n = recv(stream->fd, data, cap, MSG_DONTWAIT);
-		if (n == 0 || (n < 0 && errno == ECONNRESET))
-			return SC_STREAM_END; /* Podman resets when stdin was not read */
-		if (n < 0 && errno == EAGAIN)
-			return SC_STREAM_AGAIN;
-		if (n < 0 && errno != EINTR)
-			return sc_fail_errno(err_out, SANDCELL_E_CONNECT, errno,
-				"reading from the engine");
-		if (n < 0)
-			n = 0;
-	}
-	*len_out = (size_t)n;
-	return SC_STREAM_DATA;
+	*len_out = take_unread(stream, data, cap);
+	if (*len_out > 0)
+		return SC_STREAM_DATA;
+	if (stream->curl)
+		return read_curl(stream, data, cap, len_out, err_out);
+	return read_socket(stream, data, cap, len_out, err_out);
 }
 
 static int cut_short(sandcell_error **err_out)
@@ -240,12 +317,30 @@ int sc_stream_read(sc_stream *stream, void *data, size_t cap, size_t *len_out,
 
 /* ---- writing ---- */
 
-int sc_stream_write(sc_stream *stream, const void *data, size_t len, size_t *len_out,
+static int write_curl(sc_stream *stream, const void *data, size_t len, size_t *len_out,
+	sandcell_error **err_out)
+{
+	struct sc_sigpipe guard;
+	CURLcode code;
+
+	sc_sigpipe_hold(&guard);
+	code = curl_easy_send(stream->curl, data, len, len_out);
+	sc_sigpipe_release(&guard);
+	if (code == CURLE_OK && *len_out > 0)
+		return SC_STREAM_DATA;
+	if (code == CURLE_OK || code == CURLE_AGAIN)
+		return SC_STREAM_AGAIN;
+	if (code == CURLE_SEND_ERROR)
+		return SC_STREAM_END;
+	return sc_fail(err_out, SANDCELL_E_CONNECT, "writing to the engine: %s",
+		curl_easy_strerror(code));
+}
+
+static int write_socket(sc_stream *stream, const void *data, size_t len, size_t *len_out,
 	sandcell_error **err_out)
 {
 	ssize_t n;
 
-	*len_out = 0;
 	do {
 		n = send(stream->fd, data, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 	} while (n < 0 && errno == EINTR);
@@ -258,4 +353,13 @@ int sc_stream_write(sc_stream *stream, const void *data, size_t len, size_t *len
 	if (errno == EPIPE || errno == ECONNRESET)
 		return SC_STREAM_END;
 	return sc_fail_errno(err_out, SANDCELL_E_CONNECT, errno, "writing to the engine");
+}
+
+int sc_stream_write(sc_stream *stream, const void *data, size_t len, size_t *len_out,
+	sandcell_error **err_out)
+{
+	*len_out = 0;
+	if (stream->curl)
+		return write_curl(stream, data, len, len_out, err_out);
+	return write_socket(stream, data, len, len_out, err_out);
 }

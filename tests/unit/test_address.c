@@ -86,6 +86,8 @@ START_TEST(everything_else_is_refused_with_a_reason)
 		"ssh://me:secret@host",
 		"ssh://@host",
 		"ssh://host:22x",
+		"ssh://host/run/$(touch x)",
+		"ssh://host/it's",
 		"UNIX:///x",
 		"unix:///"
 		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
