@@ -6,6 +6,7 @@ takes it away.  So no handler, ours or the user's, can raise in the middle of a 
 
 import _signal  # the C module: `signal` makes an enum of every number, 3 us each
 import builtins
+import sys
 import threading
 
 __builtins__ = dict(vars(builtins))  # user code may break the shared ones
@@ -22,6 +23,7 @@ _block, _replace = int(_signal.SIG_BLOCK), int(_signal.SIG_SETMASK)
 _take_pending = _signal.sigtimedwait
 _send_to_thread = _signal.pthread_kill
 _interrupt = _signal.default_int_handler
+_exc_info = sys.exc_info
 _this_thread = threading.get_ident
 _main_thread = threading.main_thread().ident
 
@@ -39,18 +41,38 @@ def _put_back(number, _frame):
         raise KeyboardInterrupt
 
 
-def open_gate():
-    """Lets signals through.  Each cell begins with the usual handler of SIGINT."""
-    _set_handler(SIGINT, _interrupt)
-    _set_mask(_replace, _user_mask)
+def run(step, *args):
+    """Calls step with signals let through; None, or the exc_info of what came out of it.
+
+    Each time SIGINT has its usual handler again.  Afterwards the gate is shut, however many signals
+    came: the blocking call does its work first and raises what is pending then, so that nothing can
+    come any more once its exception is caught.
+    """
+    try:
+        return _attempt(step, args)
+    finally:
+        _set_handler(SIGINT, _put_back)
 
 
-def shut_gate():
-    """May raise what a handler raises; the gate is to be shut again then."""
+def _attempt(step, args):
     global _user_mask
-    mask = _set_mask(_block, DEAF)
-    if SIGINT not in mask:
-        _user_mask = mask
+    try:
+        try:
+            _set_handler(SIGINT, _interrupt)
+            _set_mask(_replace, _user_mask)
+            step(*args)
+        finally:
+            mask = _set_mask(_block, DEAF)
+        if SIGINT not in mask:
+            _user_mask = mask
+        return None
+    except BaseException:
+        return _exc_info()  # in no variable, here or in run(): that traceback leads to both frames
+
+
+def shut():
+    """For a start; may raise what a handler raises, once."""
+    _set_mask(_block, DEAF)
     _set_handler(SIGINT, _put_back)
 
 

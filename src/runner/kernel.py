@@ -50,7 +50,12 @@ _set_trace, _set_profile = sys.settrace, sys.setprofile
 
 def main(control, config):
     """Serves the supervisor's frames on control until it closes them; never returns."""
-    Kernel(control, config).serve()
+    kernel = Kernel(control, config)
+    while True:
+        try:
+            kernel.serve()
+        except BaseException:
+            pass  # a storm of signals from the code itself, faster than the handlers can return
 
 
 # What Python calls code that has no file; `script` holds what it then has as sys.argv[0].
@@ -92,8 +97,14 @@ class Cell:
             self.error = report.clip(text)
         else:
             self.interrupted = issubclass(kind, KeyboardInterrupt)
-            self.error = b"KeyboardInterrupt" if self.interrupted else b""
             self.error = report.text(kind, error, tb, self.name)
+
+    def fail_plainly(self, kind):
+        """The same where there was no time for more."""
+        self.kind, self.output = "none", b""
+        self.status = "error"
+        self.interrupted = True
+        self.error = value.name_of(kind).encode("utf-8", "backslashreplace")
 
 
 class Kernel:
@@ -154,6 +165,7 @@ class Kernel:
     def serve(self):
         while True:
             try:
+                gate.shut()
                 if self.cell is not None:
                     self._finish()
                 self._serve_frames()
@@ -210,35 +222,44 @@ class Kernel:
         self.streams.begin()
         self.displays.begin()
         self._restore_namespace()
-        try:
-            if cell.stdin is not None:
-                self.streams.give(cell.stdin)
-            gate.open_gate()
-            self._run(cell)
-        except BaseException:
-            cell.fail(*_exc_info())
+        self._take(cell, gate.run(self._run, cell))
+        if not cell.ended:
+            gate.run(self._wind_up, cell)
         self._finish()
 
     def _run(self, cell):
-        """With the gate open: all that may run code of the user's or take long."""
-        try:
-            text = self.compiler.decode(cell.code)
-            self._remember(cell, text)
-            self.compiler.remember(text, cell.name)
-            if cell.script is None:
-                self._run_cell(cell, text)
-            elif cell.script in NAMES:
-                self._with_arguments(cell, lambda: self._run_cell(cell, text))
-            else:
-                self._with_arguments(cell, lambda: self._run_script(cell, text))
-        except BaseException:
-            self._stop_tracing()
-            cell.fail(*_exc_info())
+        """All that may run code of the user's or take long."""
+        if cell.stdin is not None:
+            self.streams.give(cell.stdin)
+        text = self.compiler.decode(cell.code)
+        self._remember(cell, text)
+        self.compiler.remember(text, cell.name)
+        if cell.script is None:
+            self._run_cell(cell, text)
+        elif cell.script in NAMES:
+            self._with_arguments(cell, lambda: self._run_cell(cell, text))
+        else:
+            self._with_arguments(cell, lambda: self._run_script(cell, text))
+        self._wind_up(cell)
+
+    def _take(self, cell, failure):
+        """What a failed cell says.  After this nothing of ours keeps its objects alive."""
+        if failure is None:
+            return
+        if cell.ended:
+            self.late_interrupt = True  # a signal after the end hits nobody
+            return
+        self._stop_tracing()
+        interrupted = gate.run(cell.fail, *failure)
+        if interrupted is not None:
+            cell.fail_plainly(interrupted[0])
+
+    def _wind_up(self, cell):
         if cell.program:
             self._end_program(cell)
         self.figures.capture(not cell.interrupted)
         self.displays.finish()
-        self.streams.finish()
+        self.streams.finish(not cell.interrupted)
         cell.ended = True
 
     def _run_cell(self, cell, text):
@@ -305,19 +326,15 @@ class Kernel:
 
     def _finish(self):
         """Sends the one `done` of the running cell."""
-        gate.shut_gate()
         cell = self.cell
+        if cell.status is None and not cell.ended:
+            cell.fail_plainly(KeyboardInterrupt)
         if _getpid() != self.pid:
             self._leave_child(cell)
-        if cell.status is None:
-            if cell.ended:
-                cell.status = "ok"
-            else:  # a handler raised so late that nobody could take the exception
-                cell.fail(KeyboardInterrupt, KeyboardInterrupt(), None)
         code = cell.exit_code
         header = DONE % (
             cell.id,
-            cell.status,
+            cell.status or "ok",
             "null" if code is None else code,
             cell.kind,
             _clock(_cpu) - cell.cpu,

@@ -135,10 +135,10 @@ class Streams:
         sys.stdin = sys.__stdin__ = _reader()
         self.stdin = None  # what it has read ahead is not for the next cell
 
-    def flush(self):
+    def flush(self, theirs=True):
         """Ours and what the user put in their place; never raises but for a signal's handler."""
         for stream, ours, fd in ((sys.stdout, self.stdout, 1), (sys.stderr, self.stderr, 2)):
-            if stream is not ours and stream is not None:
+            if theirs and stream is not ours and stream is not None:
                 try:
                     stream.flush()
                 except Exception:
@@ -159,6 +159,6 @@ class Streams:
         except Exception:
             pass
 
-    def finish(self):
-        self.flush()
+    def finish(self, theirs):
+        self.flush(theirs)
         _fflush(None)

@@ -18,6 +18,15 @@ import forker
 
 HERE = Path(__file__).resolve().parent
 RUNNER = os.environ.get("SANDCELL_RUNNER", str(HERE.parents[1] / "src/runner"))
+# The interpreter of the kernels: SANDCELL_TEST_PYTHON runs all of this with another version.
+PYTHON = os.environ.get("SANDCELL_TEST_PYTHON", sys.executable)
+VERSION = tuple(
+    json.loads(
+        subprocess.check_output(
+            [PYTHON, "-I", "-S", "-c", "import sys; print(list(sys.version_info[:2]))"]
+        )
+    )
+)
 HANG = 60  # seconds: only a hang takes so long
 
 forker.install(RUNNER)
@@ -43,7 +52,7 @@ class Forker:
         if cls.link is None:
             cls.link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             number = theirs.fileno()
-            command = [sys.executable, "-I", str(HERE / "forker.py"), RUNNER, str(number)]
+            command = [PYTHON, "-I", str(HERE / "forker.py"), RUNNER, str(number)]
             subprocess.Popen(command, pass_fds=[number])
             theirs.close()
         socket.send_fds(cls.link, [json.dumps(request).encode()], list(fds))

@@ -65,4 +65,5 @@ def test_interrupt_ends_the_wait_for_a_thread(kernel):
     kernel.wait_for_output(b"begun\n")
     kernel.interrupt()
     result = kernel.wait(number)
-    assert result.status == "error" and result.error.endswith("KeyboardInterrupt")
+    # Since 3.13 threading itself reports the interrupt, on stderr, and goes on.
+    assert "KeyboardInterrupt" in result.error + result.stderr.decode()
