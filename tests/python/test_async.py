@@ -42,6 +42,17 @@ def test_calls(fake):
     assert fake.closed == before + 1
 
 
+def test_questions():
+    async def main():
+        async with sandcell.AsyncSession() as session:
+            assert await session.names() == [{"name": "x"}]
+            assert await session.complete("abc") == [3, 3]
+            with pytest.raises(sandcell.SessionGoneError):
+                await session.history()
+
+    run(main())
+
+
 def test_first_call_opens(fake):
     async def main():
         session = sandcell.AsyncSession()

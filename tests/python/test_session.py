@@ -149,6 +149,36 @@ def test_call_options_reach_the_library(session):
     assert f"timeout={2**32 - 1} stdin=0 script=- args=-" in log(session)
 
 
+def test_flags_and_files_reach_the_library(session):
+    session.execute("x", program=True, artifacts=True, stdout_file="/out", stderr_file="/err")
+    assert "flags=3 files=/out /err" in log(session)
+    for misspelt in (lambda: session.execute("x", timeuot=1),
+                     lambda: list(session.stream("x", timeuot=1)),
+                     lambda: session.execute_cli("ls", timeuot=1)):
+        with pytest.raises(TypeError, match="timeuot"):
+            misspelt()
+
+
+def test_keywords_of_calls_are_those_of_the_library():
+    import inspect
+
+    from sandcell import _calls
+
+    for keywords, function in ((_calls.ExecuteKeywords, _calls.execute_options),
+                               (_calls.CliKeywords, _calls.cli_options)):
+        _, *wanted = inspect.signature(function).parameters
+        assert list(keywords.__annotations__) == wanted
+    for name in _calls.ExecuteKeywords.__annotations__:
+        assert f"``{name}``" in sandcell.Session.execute.__doc__, name
+
+
+def test_questions(session):
+    assert session.names() == [{"name": "x"}]
+    assert session.complete("é.x") == [4, 3] and session.complete("abc", 1) == [3, 1]
+    with pytest.raises(sandcell.SessionGoneError):
+        session.history()
+
+
 def test_closed_session_says_so(fake):
     session = sandcell.Session()
     session.close()

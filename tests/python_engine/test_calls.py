@@ -63,6 +63,21 @@ def test_stdin_script_and_arguments(fresh):
     assert result.stdout == "in ['/workspace/a.py', '1', 'zwei']\n"
 
 
+def test_questions(fresh):
+    fresh.execute("number = 41")
+    fresh.execute("text = 'x'")
+    assert [(v["name"], v["type"]) for v in fresh.names()] == [("number", "int"), ("text", "str")]
+    assert [cell["code"] for cell in fresh.history()] == ["number = 41", "text = 'x'"]
+    assert "number" in fresh.complete("num")["matches"]
+
+
+def test_artifacts_and_files(tmp_path, fresh):
+    result = fresh.execute("open('made.txt', 'w').write('x')\nprint('y' * 100_000)",
+                           artifacts=True, stdout_file=tmp_path / "out", output_max=1000)
+    assert result.artifacts["created"] == ["made.txt"] and result.truncated
+    assert (tmp_path / "out").read_text() == "y" * 100_000 + "\n"
+
+
 def test_timeout_keeps_the_state(fresh):
     fresh.execute("x = 1")
     result = fresh.execute("import time\nprint('begun', flush=True)\ntime.sleep(60)", timeout=0.5)

@@ -17,8 +17,8 @@ from typing import (
     Awaitable,
     Callable,
     Dict,
+    List,
     Optional,
-    Sequence,
     Tuple,
     Type,
     TypeVar,
@@ -38,6 +38,7 @@ from ._workers import submit
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
+    from ._calls import CliKeywords, ExecuteKeywords
     from ._options import SessionKeywords
 
 _T = TypeVar("_T")
@@ -226,13 +227,8 @@ class AsyncSession:
         self,
         code: Code,
         *,
-        timeout: Optional[float] = None,
-        stdin: Optional[Code] = None,
-        script: Optional[str] = None,
-        args: Sequence[str] = (),
-        output_max: Union[int, str, None] = None,
-        program: bool = False,
         on_output: Optional[OnAsyncOutput] = None,
+        **options: "Unpack[ExecuteKeywords]",
     ) -> ExecResult:
         """Run Python code; see Session.execute().
 
@@ -241,44 +237,31 @@ class AsyncSession:
         """
         data = as_bytes(code)
 
-        def prepare(forward: Optional[Forward]) -> Any:
-            return execute_options(
-                forward, timeout, stdin, script, args, output_max, program
-            )
+        def call(native: NativeSession, prepared: Any, *rest: Any) -> ExecResult:
+            return native.execute(data, prepared, self._result_type, *rest)
 
-        def call(native: NativeSession, options: Any, *rest: Any) -> ExecResult:
-            return native.execute(data, options, self._result_type, *rest)
-
-        return await self._call(prepare, call, on_output)
+        return await self._call(
+            lambda forward: execute_options(forward, **options), call, on_output
+        )
 
     async def execute_cli(
         self,
         command: str,
         *,
-        timeout: Optional[float] = None,
-        output_max: Union[int, str, None] = None,
-        quoted_operators: bool = False,
         on_output: Optional[OnAsyncOutput] = None,
+        **options: "Unpack[CliKeywords]",
     ) -> ExecResult:
         """Run a command of the allowlist; see Session.execute_cli()."""
 
-        def prepare(forward: Optional[Forward]) -> Any:
-            return cli_options(forward, timeout, output_max, quoted_operators)
+        def call(native: NativeSession, prepared: Any, *rest: Any) -> ExecResult:
+            return native.execute_cli(command, prepared, self._result_type, *rest)
 
-        def call(native: NativeSession, options: Any, *rest: Any) -> ExecResult:
-            return native.execute_cli(command, options, self._result_type, *rest)
-
-        return await self._call(prepare, call, on_output)
+        return await self._call(
+            lambda forward: cli_options(forward, **options), call, on_output
+        )
 
     async def stream(
-        self,
-        code: Code,
-        *,
-        timeout: Optional[float] = None,
-        stdin: Optional[Code] = None,
-        script: Optional[str] = None,
-        args: Sequence[str] = (),
-        output_max: Union[int, str, None] = None,
+        self, code: Code, **options: "Unpack[ExecuteKeywords]"
     ) -> AsyncIterator[Event]:
         """Run code, and yield each Output as it arrives and last the ExecResult.
 
@@ -293,15 +276,7 @@ class AsyncSession:
 
         async def call() -> None:
             try:
-                last: Any = await self.execute(
-                    code,
-                    timeout=timeout,
-                    stdin=stdin,
-                    script=script,
-                    args=args,
-                    output_max=output_max,
-                    on_output=take,
-                )
+                last: Any = await self.execute(code, on_output=take, **options)
             except Exception as error:
                 last = error
             await pieces.put(last)
@@ -322,6 +297,18 @@ class AsyncSession:
             task.cancel()
             await asyncio.wait([task])
 
+    async def names(self) -> List[Dict[str, Any]]:
+        """The variables; see Session.names()."""
+        return await self._simple(lambda native: native.names())
+
+    async def history(self) -> List[Dict[str, Any]]:
+        """What was executed since the last reset: ``cell`` and ``code`` of each call."""
+        return await self._simple(lambda native: native.history())
+
+    async def complete(self, code: str, cursor: Optional[int] = None) -> Dict[str, Any]:
+        """What may stand at a cursor (default: the end): ``matches``, ``start``, ``end``."""
+        return await self._simple(lambda native: native.complete(code, cursor))
+
     def interrupt(self) -> None:
         """Stop the running call, if there is one.  From any thread."""
         if self._native is not None:
@@ -329,15 +316,16 @@ class AsyncSession:
 
     async def reset(self) -> None:
         """Clear variables, results, history, and processes that the code left behind."""
-        async with self._turn():
-            native = await self._opened()
-            await run_in_thread(native.reset, native.interrupt)
+        await self._simple(lambda native: native.reset())
 
     async def describe(self) -> Dict[str, Any]:
         """What was granted: image, user, limits asked for and in force, warnings."""
+        return await self._simple(lambda native: native.describe())
+
+    async def _simple(self, function: Callable[[NativeSession], _T]) -> _T:
         async with self._turn():
             native = await self._opened()
-            return await run_in_thread(native.describe)
+            return await run_in_thread(lambda: function(native))
 
     async def _call(
         self,

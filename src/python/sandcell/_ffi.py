@@ -65,6 +65,7 @@ NO_TIMEOUT = 0xFFFFFFFF
 SESSION_WORKSPACE_RO = 1 << 0
 SESSION_STRICT_LIMITS = 1 << 1
 EXECUTE_PROGRAM = 1 << 0
+EXECUTE_ARTIFACTS = 1 << 1
 CLI_QUOTED_OPERATORS = 1 << 0
 
 LOG_FN = CFUNCTYPE(None, c_char_p, c_void_p)
@@ -130,6 +131,8 @@ class ExecuteOptions(_Options):
         ("output_max", c_uint64),
         ("timeout_ms", c_uint32),
         ("flags", c_uint32),
+        ("stdout_file", c_char_p),
+        ("stderr_file", c_char_p),
     ]
 
 
@@ -167,6 +170,12 @@ WAITING = {
         [c_void_p, c_char_p, c_size_t, POINTER(ExecuteOptions), _OUT, _OUT],
     ),
     "sandcell_execute_cli": (c_int, [c_void_p, c_char_p, POINTER(CliOptions), _OUT, _OUT]),
+    "sandcell_names": (c_int, [c_void_p, _TEXT_OUT, _OUT]),
+    "sandcell_history": (c_int, [c_void_p, _TEXT_OUT, _OUT]),
+    "sandcell_complete": (
+        c_int,
+        [c_void_p, c_char_p, c_size_t, c_size_t, _TEXT_OUT, _OUT],
+    ),
 }
 
 # Functions that only look something up: giving up the GIL would cost more than they do.

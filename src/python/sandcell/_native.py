@@ -13,7 +13,7 @@ from ctypes import byref, c_void_p
 from typing import Any, Dict, Optional, Type, TypeVar
 
 from . import _cleanup, _ffi
-from ._engine import Engine
+from ._engine import Engine, take_text
 from ._errors import ForkError, SandcellError, SessionClosedError, take_error
 from ._library import lib
 from ._options import SessionOptions, text
@@ -184,6 +184,30 @@ class NativeSession:
         with self._lock:
             self._check_open()
             return json.loads(lib.sandcell_session_get_json(self._pointer) or b"{}")
+
+    def names(self) -> Any:
+        return self._ask(lib.sandcell_names)
+
+    def history(self) -> Any:
+        return self._ask(lib.sandcell_history)
+
+    def complete(self, code: str, cursor: Optional[int]) -> Any:
+        data = code.encode()
+        at = len(code) if cursor is None else cursor
+        return self._ask(lib.sandcell_complete, data, len(data), at)
+
+    def _ask(self, function: Any, *args: Any) -> Any:
+        self._check_caller()
+        answer, error = c_void_p(), c_void_p()
+        with self._lock:
+            self._begin(None)
+            try:
+                rc = function(self._pointer, *args, byref(answer), byref(error))
+                self._check_call(rc, error, None)
+            finally:
+                self._end()
+                told = take_text(answer)
+        return json.loads(told)
 
     def interrupt(self) -> None:
         if self.pid != os.getpid():

@@ -10,6 +10,7 @@ from typing import (
     Callable,
     Dict,
     Iterator,
+    List,
     Optional,
     Sequence,
     Tuple,
@@ -29,6 +30,7 @@ from ._workers import run_aside, submit
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
+    from ._calls import CliKeywords, ExecuteKeywords
     from ._options import SessionKeywords
 
 _T = TypeVar("_T")
@@ -99,68 +101,56 @@ class Session:
         self,
         code: Code,
         *,
-        timeout: Optional[float] = None,
-        stdin: Optional[Code] = None,
-        script: Optional[str] = None,
-        args: Sequence[str] = (),
-        output_max: Union[int, str, None] = None,
-        program: bool = False,
         on_output: Optional[OnOutput] = None,
+        **options: "Unpack[ExecuteKeywords]",
     ) -> ExecResult:
         """Run Python code; variables, imports and functions stay for the next call.
 
-        However the code ends, that is a result and no exception here.  ``timeout`` is in
-        seconds, ``math.inf`` for none.  With ``script`` the code runs as that script, with
-        ``args`` in ``sys.argv``.  ``program`` lets it end as one, by waiting for its
-        threads and running its atexit functions.  ``on_output(stream, data)`` gets every
-        byte as it arrives, possibly on another thread; what it raises stops the code and is
-        raised here.
+        However the code ends, that is a result and no exception here.
+
+        ``timeout``: seconds; ``math.inf`` for none.  ``stdin``: what the code can read.
+        ``script``: run as that script, with ``args`` in ``sys.argv``.
+        ``program``: end as one, by waiting for threads and running atexit functions.
+        ``artifacts``: list the files that were created, changed or removed.
+        ``output_max``: bytes kept of each stream.
+        ``stdout_file``, ``stderr_file``: files here that get all of it.
+        ``on_output(stream, data)`` gets every byte as it arrives, possibly on another
+        thread; what it raises stops the code and is raised here.
         """
-        forward = None if on_output is None else Forward(on_output)
-        options = execute_options(
-            forward, timeout, stdin, script, args, output_max, program
-        )
         data = as_bytes(code)
         native = self._native
-        if forward is None and not native.logs:
-            return native.execute(data, options, ExecResult)
+        if on_output is None and not native.logs:
+            plain = execute_options(None, **options) if options else None
+            return native.execute(data, plain, ExecResult)
+        forward = None if on_output is None else Forward(on_output)
+        prepared = execute_options(forward, **options)
         return self._aside(
-            lambda ticket: native.execute(data, options, ExecResult, forward, ticket)
+            lambda ticket: native.execute(data, prepared, ExecResult, forward, ticket)
         )
 
     def execute_cli(
         self,
         command: str,
         *,
-        timeout: Optional[float] = None,
-        output_max: Union[int, str, None] = None,
-        quoted_operators: bool = False,
         on_output: Optional[OnOutput] = None,
+        **options: "Unpack[CliKeywords]",
     ) -> ExecResult:
         """Run a command of the allowlist, or a pipeline of such; no shell is involved.
 
         A refused command is a result of status ``denied``.  With ``quoted_operators``,
-        operators inside quotes are plain text.
+        operators inside quotes are plain text; ``timeout``, ``output_max`` and
+        ``on_output`` are as for execute().
         """
-        forward = None if on_output is None else Forward(on_output)
-        options = cli_options(forward, timeout, output_max, quoted_operators)
         native = self._native
+        forward = None if on_output is None else Forward(on_output)
+        prepared = cli_options(forward, **options)
         if forward is None and not native.logs:
-            return native.execute_cli(command, options, ExecResult)
+            return native.execute_cli(command, prepared, ExecResult)
         return self._aside(
-            lambda ticket: native.execute_cli(command, options, ExecResult, forward, ticket)
+            lambda ticket: native.execute_cli(command, prepared, ExecResult, forward, ticket)
         )
 
-    def stream(
-        self,
-        code: Code,
-        *,
-        timeout: Optional[float] = None,
-        stdin: Optional[Code] = None,
-        script: Optional[str] = None,
-        args: Sequence[str] = (),
-        output_max: Union[int, str, None] = None,
-    ) -> Iterator[Event]:
+    def stream(self, code: Code, **options: "Unpack[ExecuteKeywords]") -> Iterator[Event]:
         """Run code, and yield each Output as it arrives and last the ExecResult.
 
         The code starts with the loop, and is interrupted when the loop is left early.  A
@@ -168,14 +158,12 @@ class Session:
         """
         pieces = _Pieces()
         forward = Forward(pieces.put)
-        options = execute_options(
-            forward, timeout, stdin, script, args, output_max, program=False
-        )
+        prepared = execute_options(forward, **options)
         data = as_bytes(code)
         native, ticket, decoder = self._native, Ticket(), Decoder()
 
         def call() -> ExecResult:
-            return native.execute(data, options, ExecResult, forward, ticket)
+            return native.execute(data, prepared, ExecResult, forward, ticket)
 
         submit(lambda: pieces.finish(call))
         try:
@@ -187,16 +175,29 @@ class Session:
             pieces.leave()
             native.cancel(ticket)
 
+    def names(self) -> List[Dict[str, Any]]:
+        """The variables: ``name``, ``type``, ``repr`` and ``size`` of each.
+
+        No code of the session runs for it, not even a ``__repr__``.
+        """
+        return self._simple(self._native.names)
+
+    def history(self) -> List[Dict[str, Any]]:
+        """What was executed since the last reset: ``cell`` and ``code`` of each call."""
+        return self._simple(self._native.history)
+
+    def complete(self, code: str, cursor: Optional[int] = None) -> Dict[str, Any]:
+        """What may stand at a cursor (default: the end): ``matches``, ``start``, ``end``."""
+        native = self._native
+        return self._simple(lambda: native.complete(code, cursor))
+
     def interrupt(self) -> None:
         """Stop the running call, if there is one.  From any thread or signal handler."""
         self._native.interrupt()
 
     def reset(self) -> None:
         """Clear variables, results, history, and processes that the code left behind."""
-        if self._native.logs:
-            run_aside(self._native.reset)
-        else:
-            self._native.reset()
+        self._simple(self._native.reset)
 
     def close(self) -> None:
         """Stop what runs and remove the container.  Calling it twice is fine."""
@@ -207,6 +208,10 @@ class Session:
         """Let go of the container, which lives on for as long as its lease says."""
         self._native.detach()
         self._finalizer.detach()
+
+    def _simple(self, function: Callable[[], _T]) -> _T:
+        """A call that calls back nothing but the log, if there is one."""
+        return run_aside(function) if self._native.logs else function()
 
     def _aside(self, function: Callable[[Ticket], _T]) -> _T:
         ticket = Ticket()
