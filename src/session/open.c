@@ -92,6 +92,29 @@ static int warn(sandcell_session *s, json_t *text, sandcell_error **err_out)
 	return 0;
 }
 
+/* A volume that the image declares is a directory on the engine's disk, which has no quota.
+ */
+static int check_volumes(struct opening *o, sandcell_error **err_out)
+{
+	const json_t *mounts = sc_json_get_arr(o->inspect, "Mounts");
+	const json_t *mount = NULL;
+	size_t i = 0;
+	int rc = 0;
+
+	json_array_foreach (mounts, i, mount) {
+		const char *type = sc_json_get_str(mount, "Type", "");
+
+		if (rc == 0 && strcmp(type, "volume") == 0)
+			rc = warn(o->s,
+				json_sprintf(
+					"the image declares the volume '%s', whose size is "
+					"not limited",
+					sc_json_get_str(mount, "Destination", "?")),
+				err_out);
+	}
+	return rc;
+}
+
 /* Between two requests to the engine, each of which takes only a moment. */
 static int check_wait(const struct opening *o, sandcell_error **err_out)
 {
@@ -437,7 +460,9 @@ static int summarize(struct opening *o, sandcell_error **err_out)
 	sc_autobuf text = SC_BUF_INIT(SC_MAX_TEXT);
 	int rc;
 
-	rc = check_preload(o, err_out);
+	rc = check_volumes(o, err_out);
+	if (rc == 0)
+		rc = check_preload(o, err_out);
 	if (rc == 0)
 		rc = check_peercred(o, err_out);
 	if (rc == 0)

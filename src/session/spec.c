@@ -75,25 +75,36 @@ static json_t *make_labels(const struct sc_config *config, const struct sc_owner
  * Only options that both engines know.  exec or noexec is always said: their defaults
  * differ.  runc 1.1 takes the mode from the image where it has the directory.
  */
-static int add_tmpfs(json_t *all, const char *target, uint64_t size, const char *exec)
+static json_t *tmpfs_options(const char *exec, const char *mode, uint64_t size)
 {
-	if (size == 0)
-		return 0;
-	return json_object_set_new(all, target,
-		json_sprintf("rw,%s,nosuid,nodev,size=%" PRIu64 ",mode=1777", exec, size));
+	return json_sprintf(
+		"rw,%s,nosuid,nodev,size=%" PRIu64 ",mode=%s", exec, size, mode);
 }
 
+/* /run is for nobody: it is here because Podman would add one without a size. */
 static json_t *make_tmpfs(const struct sc_config *config)
 {
 	const struct sc_limits *limits = &config->limits;
+	const struct {
+		const char *target;
+		uint64_t size;
+		const char *exec;
+		const char *mode;
+	} rows[] = {
+		{"/tmp", limits->tmp_bytes, "exec", "1777"},
+		{SC_SPEC_HOME, limits->home_bytes, "exec", "1777"},
+		{SC_WORKSPACE_TARGET, limits->workspace_bytes, "exec", "1777"},
+		{"/var/tmp", limits->var_tmp_bytes, "noexec", "1777"},
+		{"/run", limits->run_bytes, "noexec", "0755"},
+	};
 	json_t *all = json_object();
 	int bad = 0;
 
-	bad |= add_tmpfs(all, "/tmp", limits->tmp_bytes, "exec");
-	bad |= add_tmpfs(all, SC_SPEC_HOME, limits->home_bytes, "exec");
-	bad |= add_tmpfs(all, SC_WORKSPACE_TARGET, limits->workspace_bytes, "exec");
-	bad |= add_tmpfs(all, "/var/tmp", limits->var_tmp_bytes, "noexec");
-	bad |= add_tmpfs(all, "/run", limits->run_bytes, "noexec");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].size > 0)
+			bad |= json_object_set_new(all, rows[i].target,
+				tmpfs_options(rows[i].exec, rows[i].mode, rows[i].size));
+	}
 	if (!bad)
 		return all;
 	json_decref(all);
@@ -253,8 +264,7 @@ static json_t *make_env(const struct sc_config *config, const json_t *image_env)
  * victim. */
 static json_t *make_writable(const struct sc_config *config)
 {
-	json_t *all =
-		json_pack("[sssss]", "/tmp", "/var/tmp", "/run", SC_SPEC_HOME, "/dev");
+	json_t *all = json_pack("[ssss]", "/tmp", "/var/tmp", SC_SPEC_HOME, "/dev");
 	int bad = all ? 0 : -1;
 
 	if (!config->workspace.read_only)

@@ -285,7 +285,8 @@ START_TEST(every_tmpfs_has_size_mode_and_exec_or_noexec)
 		ck_assert(strncmp(text, "rw,exec,", 8) == 0 ||
 			  strncmp(text, "rw,noexec,", 10) == 0);
 		ck_assert_ptr_nonnull(strstr(text, ",nosuid,nodev,size="));
-		ck_assert_ptr_nonnull(strstr(text, ",mode=1777"));
+		ck_assert_ptr_nonnull(strstr(
+			text, strcmp(target, "/run") == 0 ? ",mode=0755" : ",mode=1777"));
 	}
 	ck_assert_ptr_nonnull(json_object_get(tmpfs, "/workspace"));
 }
