@@ -2,18 +2,20 @@
 /* The two printed forms of a plan; policy.h says what they look like. */
 #include <string.h>
 
+#include "base/utf8.h"
 #include "session/policy/chars.h"
 #include "session/policy/plan.h"
 
-/* Text parts lie one behind the other, so neighbours are one span. */
+/* Parts lie one behind the other, so neighbours of one kind are one span. */
 static sc_policy_part merged(
 	const sc_policy_plan *plan, const sc_policy_word *word, uint32_t *index)
 {
 	sc_policy_part part = plan->parts[word->part + *index];
+	bool joins = part.kind == SC_PART_LIT || part.kind == SC_PART_GLOB;
 
-	for (++*index; part.kind == SC_PART_LIT && *index < word->parts; ++*index) {
+	for (++*index; joins && *index < word->parts; ++*index) {
 		const sc_policy_part *next = &plan->parts[word->part + *index];
-		if (next->kind != SC_PART_LIT)
+		if (next->kind != part.kind)
 			break;
 		part.len += next->len;
 	}
@@ -21,22 +23,6 @@ static sc_policy_part merged(
 }
 
 /* ---- JSON ---- */
-
-static void json_string(sc_buf *out, const char *text, size_t len)
-{
-	(void)sc_buf_putc(out, '"');
-	for (size_t i = 0, run = 0; i <= len; i++) {
-		bool plain = i < len && (unsigned char)text[i] >= 0x20 && text[i] != '"' &&
-			     text[i] != '\\' && text[i] != 0x7f;
-		if (plain)
-			continue;
-		(void)sc_buf_append(out, text + run, i - run);
-		run = i + 1;
-		if (i < len)
-			(void)sc_buf_printf(out, "\\u%04x", (unsigned char)text[i]);
-	}
-	(void)sc_buf_putc(out, '"');
-}
 
 static bool is_plain(const sc_policy_plan *plan, const sc_policy_word *word)
 {
@@ -56,7 +42,7 @@ static void json_word(sc_buf *out, const sc_policy_plan *plan, const sc_policy_w
 							: "text";
 
 	if (is_plain(plan, word)) {
-		json_string(out, sc_policy_text(plan, word), word->len);
+		(void)sc_utf8_put_json(out, sc_policy_text(plan, word), word->len);
 		return;
 	}
 	(void)sc_buf_printf(out, "{\"%s\":[", role);
@@ -65,7 +51,7 @@ static void json_word(sc_buf *out, const sc_policy_plan *plan, const sc_policy_w
 		sc_policy_part part = merged(plan, word, &i);
 		(void)sc_buf_puts(out, kinds[part.kind]);
 		(void)sc_buf_puts(out, "\",");
-		json_string(out, plan->text + part.at,
+		(void)sc_utf8_put_json(out, plan->text + part.at,
 			part.kind == SC_PART_HOME ? 0 : part.len);
 		(void)sc_buf_putc(out, ']');
 	}
@@ -81,7 +67,7 @@ int sc_policy_form_json(const sc_policy_plan *plan, sc_buf *out)
 		const sc_policy_command *command = &plan->commands[c];
 		(void)sc_buf_puts(out, joins[command->join]);
 		(void)sc_buf_puts(out, "{\"argv\":[");
-		json_string(out, command->name, strlen(command->name));
+		(void)sc_utf8_put_json(out, command->name, strlen(command->name));
 		for (uint32_t w = 1; w < command->words; w++) {
 			(void)sc_buf_putc(out, ',');
 			json_word(out, plan, &plan->words[command->word + w]);

@@ -55,8 +55,14 @@ int sc_judge_refuse_word(struct sc_judge *judge, const sc_policy_word *word,
 int sc_judge_refuse_option(
 	struct sc_judge *judge, const char *name, size_t len, const char *reason)
 {
+	bool letter = len == 1;
+
+	/* A letter that is no ASCII is shown whole; the text ends with a NUL. */
+	while (letter && (unsigned char)name[0] >= 0x80 &&
+		((unsigned char)name[len] & 0xc0) == 0x80)
+		len++;
 	return sc_refuse(judge->why, "Option '%s%s' of '%s' is not allowed: %s.",
-		len == 1 ? "-" : "", sc_shown(name, len).text, judge->spec->name, reason);
+		letter ? "-" : "", sc_shown(name, len).text, judge->spec->name, reason);
 }
 
 int sc_judge_spelled_out(struct sc_judge *judge, sc_policy_word *word)
@@ -174,8 +180,7 @@ static int short_options(struct sc_judge *judge, uint32_t index, uint32_t *used_
 	for (uint32_t i = 1; i < word->lead; i++) {
 		const struct sc_opt *opt = find_short(judge->spec, text[i]);
 		if (!opt)
-			return unknown_option(judge, text + i,
-				(unsigned char)text[i] < 0x80 ? 1 : word->lead - i);
+			return unknown_option(judge, text + i, 1);
 		if (opt->why)
 			return sc_judge_refuse_option(judge, text + i, 1, opt->why);
 		if (takes_none(judge, opt))
@@ -191,19 +196,20 @@ static int short_options(struct sc_judge *judge, uint32_t index, uint32_t *used_
 	return 0;
 }
 
-int sc_judge_letter(struct sc_judge *judge, char letter, uint32_t index, uint32_t *used_out)
+int sc_judge_letter(
+	struct sc_judge *judge, const char *letter, uint32_t index, uint32_t *used_out)
 {
-	const struct sc_opt *opt = find_short(judge->spec, letter);
+	const struct sc_opt *opt = find_short(judge->spec, *letter);
 
 	*used_out = 0;
 	if (!opt)
-		return unknown_option(judge, &letter, 1);
+		return unknown_option(judge, letter, 1);
 	if (opt->why)
-		return sc_judge_refuse_option(judge, &letter, 1, opt->why);
+		return sc_judge_refuse_option(judge, letter, 1, opt->why);
 	if (takes_none(judge, opt))
 		return 0;
 	*used_out = 1;
-	return next_value(judge, opt, &letter, 1, index);
+	return next_value(judge, opt, letter, 1, index);
 }
 
 static bool is_number_option(const struct sc_judge *judge, const sc_policy_word *word)

@@ -128,7 +128,7 @@ int sc_judge_option(struct sc_judge *judge, uint32_t index, uint32_t *used_out);
 
 /* The same for one letter without a dash, whose value is the word at index. */
 int sc_judge_letter(
-	struct sc_judge *judge, char letter, uint32_t index, uint32_t *used_out);
+	struct sc_judge *judge, const char *letter, uint32_t index, uint32_t *used_out);
 
 /* Gives the word its role; a role that never expands makes its globs plain text. */
 void sc_judge_take(struct sc_judge *judge, sc_policy_word *word, uint8_t role);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/utf8.h"
 #include "session/policy/chars.h"
 #include "session/policy/refuse.h"
 #include "session/policy/words.h"
@@ -30,46 +31,30 @@ static const char *const shell_only[] = {"_", "BASH", "BASHPID", "BASH_VERSION",
 
 /* ---- bytes ---- */
 
-/* Length of the UTF-8 character at s, 0 if it is none (overlong, surrogate, too high). */
-static size_t utf8_len(const unsigned char *s, size_t left)
+/* The code point, when a control character starts here (C1 is two bytes), else 0. */
+static unsigned int control_at(const unsigned char *s, size_t left)
 {
-	size_t n = s[0] < 0x80	 ? 1
-		   : s[0] < 0xc2 ? 0
-		   : s[0] < 0xe0 ? 2
-		   : s[0] < 0xf0 ? 3
-				 : 4;
-
-	if (n == 0 || n > left || s[0] > 0xf4)
-		return 0;
-	for (size_t i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-		(s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
+	if ((s[0] < 0x20 && s[0] != '\t' && s[0] != '\n') || s[0] == 0x7f)
+		return s[0] ? s[0] : 0x100;
+	return s[0] == 0xc2 && left > 1 && s[1] < 0xa0 ? s[1] : 0;
 }
 
 static int check_bytes(const struct sc_parser *p)
 {
-	const unsigned char *s = (const unsigned char *)p->src;
+	size_t good = sc_utf8_check(p->src, p->len);
 
-	for (size_t i = 0, n = 0; i < p->len; i += n) {
-		n = utf8_len(s + i, p->len - i);
-		if (n == 0)
-			return sc_refuse(p->why,
-				"Invalid command syntax: byte %zu is not valid UTF-8", i);
-		if (n == 1 && (s[i] >= 0x20 || s[i] == '\t' || s[i] == '\n') &&
-			s[i] != 0x7f)
-			continue;
-		if (s[i] == '\r')
+	if (good < p->len)
+		return sc_refuse(p->why,
+			"Invalid command syntax: byte %zu is not valid UTF-8", good);
+	for (size_t i = 0; i < p->len; i++) {
+		unsigned int c = control_at((const unsigned char *)p->src + i, p->len - i);
+		if (c == '\r')
 			return sc_refuse(
 				p->why, "Shell operator 'carriage return' is not allowed.");
-		if (n == 1 || (n == 2 && s[i] == 0xc2 && s[i + 1] < 0xa0))
+		if (c)
 			return sc_refuse(p->why,
 				"Invalid command syntax: control character 0x%02x",
-				n == 1 ? s[i] : s[i + 1]);
+				c & 0xff);
 	}
 	return 0;
 }

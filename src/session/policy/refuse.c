@@ -5,13 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 sc_shown_text sc_shown(const char *text, size_t len)
 {
 	sc_shown_text shown = {.text = ""};
 	size_t n = len < SC_SHOWN_MAX ? len : SC_SHOWN_MAX;
 
-	while (n < len && n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
-		n--;
+	n = sc_utf8_check(text, n);
 	for (size_t i = 0; i < n; i++) {
 		unsigned char c = (unsigned char)text[i];
 		shown.text[i] = c < 0x20 || c == 0x7f ? '?' : text[i];

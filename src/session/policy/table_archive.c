@@ -214,7 +214,7 @@ static int tar_old_style(struct sc_judge *judge, uint32_t *next)
 	int rc;
 
 	for (uint32_t i = 0; i < word->len; i++) {
-		rc = sc_judge_letter(judge, text[i], *next, &used);
+		rc = sc_judge_letter(judge, text + i, *next, &used);
 		if (rc < 0)
 			return rc;
 		*next += used;
@@ -268,8 +268,7 @@ static int unzip_option(struct sc_judge *judge, sc_policy_word *word, bool zipin
 		if (zipinfo && i == 1 && text[i] == 'Z')
 			continue;
 		if (!strchr(known, text[i]))
-			return sc_judge_refuse_option(judge, text + i,
-				(unsigned char)text[i] < 0x80 ? 1 : word->len - i,
+			return sc_judge_refuse_option(judge, text + i, 1,
 				"only listing (-l -v -z -Z) and testing (-t) are allowed");
 		judge->seen = judge->seen || zipinfo || strchr(UNZIP_MODES, text[i]);
 	}

@@ -148,6 +148,22 @@ static bool is_active(const sc_policy_plan *plan, const sc_policy_part *part)
 	return false;
 }
 
+/* Empty quotes matter only where there is nothing else. */
+static void drop_empty_parts(sc_policy_plan *plan, sc_policy_word *word)
+{
+	sc_policy_part *parts = plan->parts + word->part;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < word->parts; i++) {
+		if (parts[i].len > 0)
+			parts[kept++] = parts[i];
+	}
+	if (kept == 0)
+		return;
+	plan->parts_len -= word->parts - kept;
+	word->parts = kept;
+}
+
 /* In a word that globs, all its unquoted text is pattern: [a"-"z] needs both brackets. */
 int sc_word_end(struct sc_parser *p)
 {
@@ -157,6 +173,7 @@ int sc_word_end(struct sc_parser *p)
 	bool fixed = true;
 
 	plan->text[plan->text_len++] = '\0';
+	drop_empty_parts(plan, word);
 	word->src_len = (uint32_t)p->pos - word->src;
 	for (uint32_t i = 0; i < word->parts; i++) {
 		word->glob = word->glob || is_active(plan, &parts[i]);
