@@ -128,7 +128,8 @@ class Python:
         call.stopping = reason
         self.loop.cancel(call.timer)
         call.timer = self.loop.after(call.grace_ms, lambda: self._kill_call(call))
-        procs.interrupt(self.kernel.pid)
+        if call.kind == "execute":  # a question runs no user code, and takes no signal with it
+            procs.interrupt(self.kernel.pid)
 
     def _kill_call(self, call):
         if call is self.call and not call.finished:
