@@ -16,7 +16,8 @@ import threading
 import time
 import types
 
-from _sandcell import awaiting, display, figures, frames, gate, names, report, source, streams, value
+from _sandcell import awaiting, display, figures, frames, gate, names, report, source, streams
+from _sandcell import value as values
 
 __builtins__ = dict(vars(builtins))  # user code may break the shared ones
 
@@ -27,6 +28,7 @@ HISTORY_CELLS = 1000
 HISTORY_CHARS = 4 << 20
 HISTORY_CELL_CHARS = 50_000
 MAX_RESULTS = 1000
+RESULT = "application/vnd.sandcell.result+json"
 LEAST_RECURSION = 100
 MAX_STRAYS = 1000
 FATAL = (OSError, BrokenPipeError, ConnectionResetError, frames.FrameError, KeyError)
@@ -104,7 +106,7 @@ class Cell:
         self.kind, self.output = "none", b""
         self.status = "error"
         self.interrupted = True
-        self.error = value.name_of(kind).encode("utf-8", "backslashreplace")
+        self.error = values.name_of(kind).encode("utf-8", "backslashreplace")
 
 
 class Kernel:
@@ -249,7 +251,6 @@ class Kernel:
         if cell.ended:
             self.late_interrupt = True  # a signal after the end hits nobody
             return
-        self._stop_tracing()
         interrupted = gate.run(cell.fail, *failure)
         if interrupted is not None:
             cell.fail_plainly(interrupted[0])
@@ -268,7 +269,7 @@ class Kernel:
         if program.names_result:
             result = self.namespace.get("result")
         if result is not None:
-            cell.kind, cell.output = value.encode(result)
+            cell.kind, cell.output = values.encode(result)
             if cell.kind == "repr":
                 self._show_value(result, cell.output)
 
@@ -278,15 +279,17 @@ class Kernel:
         result = None
         if self.traced is not None:
             self._resume_tracing()
-        if program.awaits:
-            result = self.awaiter.run(program, namespace)
-        else:
-            if head is not None:
-                eval(head, namespace)
-            if tail is not None:
-                result = eval(tail, namespace)
-        if _get_trace() is not None or _get_profile() is not None:
-            self._stop_tracing()
+        try:
+            if program.awaits:
+                result = self.awaiter.run(program, namespace)
+            else:
+                if head is not None:
+                    eval(head, namespace)
+                if tail is not None:
+                    result = eval(tail, namespace)
+        finally:
+            if _get_trace() is not None or _get_profile() is not None:
+                self._stop_tracing()
         return result
 
     def _show_value(self, result, text):
@@ -393,11 +396,12 @@ class Kernel:
                 self.send(header, content)
 
     def _save_result(self, name, value):
-        """Keep a value under a name, for whoever runs this code."""
+        """Keep a value under a name, for whoever runs this code: it is sent with the call."""
         if not isinstance(name, str):
             raise TypeError("the name of a result is a str, not %s" % type(name).__name__)
         if name not in self.results and len(self.results) >= MAX_RESULTS:
             raise ValueError("a session keeps %d results" % MAX_RESULTS)
+        self._send_display([(RESULT, values.named(name, value))])
         self.results[name] = value
 
     # ---- questions: none of them runs user code, so the gate stays shut
@@ -412,7 +416,7 @@ class Kernel:
                 content = self._as_list(items)
                 reply.update(fields)
             except Exception as error:  # of a namespace that is broken beyond listing
-                name, content = "error", value.describe(error).encode("utf-8", "backslashreplace")
+                name, content = "error", values.describe(error).encode("utf-8", "backslashreplace")
                 reply["status"] = "error"
             reply["parts"] = [[name, len(content)]]
             self.send(reply, content)
@@ -425,7 +429,7 @@ class Kernel:
         texts = []
         left = MAX_REPLY - 2
         for item in items:
-            text = value.to_json(item)
+            text = values.to_json(item)
             left -= len(text) + 2
             if left < 0:
                 break
@@ -443,7 +447,7 @@ class Kernel:
         """The last cells as far as they fit, oldest first."""
         count, left = 0, MAX_REPLY // 2
         for entry in reversed(self.history):
-            left -= len(value.to_json(entry)) + 2
+            left -= len(values.to_json(entry)) + 2
             if left < 0:
                 break
             count += 1

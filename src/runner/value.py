@@ -59,6 +59,18 @@ def encode(value):
         return "repr", repr_bytes(value)
 
 
+def named(name, value):
+    """JSON of {name, kind, value}; value is the text where kind is repr."""
+    kind, data = encode(value)
+    text = data.decode("utf-8")
+    if kind == "repr":
+        text = to_json(text)
+    elif kind == "none":
+        kind, text = "json", "null"
+    head = '{"name": %s, "kind": "%s", "value": %s}' % (to_json(str.__str__(name)), kind, text)
+    return head.encode("ascii")
+
+
 def json_bytes(value, limit=LIMIT):
     """ASCII; raises NotPlain or what a hostile type raises."""
     _check_plain(value, limit)

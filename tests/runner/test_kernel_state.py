@@ -1,5 +1,7 @@
 """One namespace in a real __main__; what a cell gives back; what a session keeps."""
 
+import json
+
 import pytest
 
 
@@ -178,8 +180,16 @@ def test_completion(kernel):
 
 
 def test_save_result(kernel):
-    assert kernel.execute("save_result('a', [1])").status == "ok"
+    result = kernel.execute("save_result('a', [1])\nsave_result('b', {2})\nsave_result('\u00e9', None)\n5")
+    assert result.output == 5
+    assert [json.loads(parts["application/vnd.sandcell.result+json"]) for parts in result.displays] == [
+        {"name": "a", "kind": "json", "value": [1]},
+        {"name": "b", "kind": "repr", "value": "{2}"},
+        {"name": "\u00e9", "kind": "json", "value": None},
+    ]
     assert kernel.execute("save_result(5, 1)").error.endswith("TypeError: the name of a result is a str, not int")
+    error = kernel.execute("for i in range(2000): save_result('n%d' % i, i)").error
+    assert error.endswith("ValueError: a session keeps 1000 results")
 
 
 def test_helpers_are_there(kernel):
