@@ -3,6 +3,7 @@ typed, and what they print is what the README shows."""
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,16 @@ def test_c_example_prints_what_is_shown(program):
     done = subprocess.run([program], env=environment(), stdout=subprocess.PIPE, check=True,
                           timeout=120)
     (shown,) = blocks("text")
+    assert done.stdout.decode() == shown
+
+
+@needs_engine
+def test_python_example_prints_what_is_shown(tmp_path):
+    (code,), (shown,) = blocks("python"), blocks("output")
+    env = {**environment(), "PYTHONPATH": str(TOP / "src/python"),
+           "SANDCELL_LIBRARY": str(BUILD / "lib/libsandcell.so.0")}
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], env=env, cwd=tmp_path,
+                          stdout=subprocess.PIPE, check=True, timeout=120)
     assert done.stdout.decode() == shown
 
 
