@@ -32,7 +32,7 @@ static char *joined(const char *dir, const char *tail)
 	return sc_buf_take(&path, NULL);
 }
 
-int sc_context_folder(char **dir_out, sandcell_error **err_out)
+int sc_context_folder(char **folder_out, sandcell_error **err_out)
 {
 	const char *dir = secure_getenv("DOCKER_CONFIG");
 	const char *home = secure_getenv("HOME");
@@ -41,15 +41,15 @@ int sc_context_folder(char **dir_out, sandcell_error **err_out)
 	char buffer[PW_BUFFER];
 
 	if (dir && dir[0]) {
-		*dir_out = sc_strdup(dir);
+		*folder_out = sc_strdup(dir);
 	} else {
 		if ((!home || !home[0]) &&
 			getpwuid_r(getuid(), &entry, buffer, sizeof(buffer), &found) == 0 &&
 			found)
 			home = found->pw_dir;
-		*dir_out = joined(home ? home : "", ".docker");
+		*folder_out = joined(home ? home : "", ".docker");
 	}
-	return *dir_out ? 0 : sc_fail_nomem(err_out);
+	return *folder_out ? 0 : sc_fail_nomem(err_out);
 }
 
 /* A missing file is no failure: *root_out stays NULL. */

@@ -47,7 +47,8 @@ struct sc_quirks {
 	bool drops_limits_rootless_v1;
 	/* A container's oom event exists, and State.OOMKilled is set. */
 	bool reports_oom;
-	/* GET /events stops at `until`; if not, at stream=false, and `until` loses events. */
+	/* GET /events stops at `until`; if not, at stream=false, and `until` loses events.
+	 */
 	bool events_until;
 	/* POST /containers/{id}/update exists. */
 	bool has_update;

@@ -33,27 +33,32 @@ static int find_file(
 	return *path_out ? 0 : sc_fail_nomem(err_out);
 }
 
+static int find_files(const char *folder, struct sc_tls *tls, sandcell_error **err_out)
+{
+	int rc;
+
+	rc = find_file(folder, "ca.pem", &tls->ca, err_out);
+	if (rc == 0)
+		rc = find_file(folder, "cert.pem", &tls->cert, err_out);
+	if (rc == 0)
+		rc = find_file(folder, "key.pem", &tls->key, err_out);
+	if (rc == 0 && !tls->cert != !tls->key)
+		rc = sc_fail(err_out, SANDCELL_E_INVAL,
+			"'%s' has only one of cert.pem and key.pem", folder);
+	return rc;
+}
+
 int sc_tls_from_folder(
 	const char *folder, bool skip_verify, struct sc_tls *tls, sandcell_error **err_out)
 {
-	sc_autotls found = {.on = true, .skip_verify = skip_verify};
 	int rc = 0;
 
-	if (folder) {
-		rc = find_file(folder, "ca.pem", &found.ca, err_out);
-		if (rc == 0)
-			rc = find_file(folder, "cert.pem", &found.cert, err_out);
-		if (rc == 0)
-			rc = find_file(folder, "key.pem", &found.key, err_out);
-	}
+	*tls = (struct sc_tls){.on = true, .skip_verify = skip_verify};
+	if (folder)
+		rc = find_files(folder, tls, err_out);
 	if (rc < 0)
-		return rc;
-	if (!found.cert != !found.key)
-		return sc_fail(err_out, SANDCELL_E_INVAL,
-			"'%s' has only one of cert.pem and key.pem", folder);
-	*tls = found;
-	found = (struct sc_tls){0};
-	return 0;
+		sc_tls_clear(tls);
+	return rc;
 }
 
 int sc_tls_from_environment(struct sc_tls *tls, sandcell_error **err_out)

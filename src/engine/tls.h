@@ -26,7 +26,7 @@ struct sc_tls {
 
 #define sc_autotls SANDCELL_CLEANUP(sc_tls_clear) struct sc_tls
 
-/* What is in the folder; NULL: none. */
+/* What is in the folder; NULL: none.  tls is empty before, and after a failure. */
 int sc_tls_from_folder(
 	const char *folder, bool skip_verify, struct sc_tls *tls, sandcell_error **err_out);
 /* DOCKER_TLS_VERIFY or DOCKER_CERT_PATH switch TLS on; without the latter ~/.docker. */
