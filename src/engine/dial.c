@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
+#include "engine/service.h"
 #include "engine/stream_impl.h"
 
 #define PORT_PLAIN 2375
@@ -31,6 +32,15 @@ int sc_dial_prepare(sandcell_engine *engine, sandcell_error **err_out)
 			engine->tls.on ? "https" : "http", address->host, port);
 	engine->base = sc_buf_take(&base, NULL);
 	return engine->base ? 0 : sc_fail_nomem(err_out);
+}
+
+bool sc_dial_revive(sandcell_engine *engine)
+{
+	sc_autofree char *socket_path = NULL;
+
+	return engine->is_service &&
+	       sc_service_up(&engine->log, sc_engine_request_deadline(engine), &socket_path,
+		       NULL) == 0;
 }
 
 const char *sc_dial_host(const sandcell_engine *engine)
@@ -182,6 +192,8 @@ static int dial_unix(sandcell_engine *engine, sc_deadline deadline, sc_stream **
 	int rc;
 
 	rc = sc_fd_connect_unix(engine->address.path, deadline, &fd, err_out);
+	if (rc < 0 && sc_dial_revive(engine))
+		rc = sc_fd_connect_unix(engine->address.path, deadline, &fd, err_out);
 	if (rc < 0)
 		return rc;
 	rc = sc_stream_new(fd, stream_out, err_out);

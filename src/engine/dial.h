@@ -19,6 +19,8 @@ struct sc_dialing {
 
 /* Sets a handle up to reach the engine, in addition to its URL. */
 int sc_dial_setup(struct sc_dialing *dialing, CURL *curl, sandcell_error **err_out);
+/* After a failed connection: the engine is one of ours, had ended, and runs again. */
+bool sc_dial_revive(sandcell_engine *engine);
 /* What goes into a Host header. */
 const char *sc_dial_host(const sandcell_engine *engine);
 /* A connection of its own, with nothing said on it yet. */

@@ -32,6 +32,7 @@ struct sandcell_engine {
 	uint32_t request_ms;
 	int64_t skew_ns; /* the engine's wall clock minus ours */
 	pid_t opener;
+	bool is_service; /* a podman of our own, which ends when idle */
 
 	pthread_mutex_t lock; /* guards what follows */
 	CURL *idle[SC_ENGINE_IDLE_MAX];

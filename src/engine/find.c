@@ -10,6 +10,7 @@
 #include "engine/context.h"
 #include "engine/dial.h"
 #include "engine/engine_impl.h"
+#include "engine/service.h"
 
 #define TRAIL_MAX ((size_t)16 << 10)
 #define GR_BUFFER 4096
@@ -138,32 +139,63 @@ static int try_context(sandcell_engine *engine, bool *named_out, sandcell_error 
 	return try_named(engine, context.host, sc_buf_text(&source), &tls, err_out);
 }
 
-/* One place of the search: false when the search is over, found or not. */
-static bool try_usual(sandcell_engine *engine, const char *path, sc_buf *trail, int *rc_out)
+/* Notes why a place failed; false when the search is over, because memory is. */
+static bool note_failure(sandcell_engine *engine, const char *place,
+	const sandcell_error *why, sc_buf *trail)
+{
+	const char *text = sandcell_error_get_message(why);
+
+	if (sandcell_error_get_code(why) == SANDCELL_E_NOMEM)
+		return false;
+	(void)sc_buf_printf(trail, "%s%s: %s", trail->len ? "; " : "", place, text);
+	sc_log_line(&engine->log, "tried %s: %s", place, text);
+	return true;
+}
+
+/* The last resort.  0 when it works; 1 when it does not, and the trail says why. */
+static int try_service(sandcell_engine *engine, sc_buf *trail)
 {
 	SANDCELL_CLEANUP(sc_error_freep) sandcell_error *why = NULL;
-	sc_deadline deadline = sc_deadline_in_ms(engine->connect_ms);
+	sc_deadline deadline = sc_engine_request_deadline(engine);
+	sc_autofree char *path = NULL;
+	int rc;
 
-	*rc_out = try_host(engine, path, "default socket", NULL, deadline, &why);
-	if (*rc_out == 0 || *rc_out == SANDCELL_E_NOMEM)
-		return false;
-	(void)sc_buf_printf(trail, "%s%s: %s", trail->len ? "; " : "", path,
-		sandcell_error_get_message(why));
-	sc_log_line(&engine->log, "tried %s: %s", path, sandcell_error_get_message(why));
-	return true;
+	if (!sc_service_possible()) {
+		(void)sc_buf_printf(
+			trail, "%spodman is not installed", trail->len ? "; " : "");
+		return 1;
+	}
+	rc = sc_service_up(&engine->log, deadline, &path, &why);
+	if (rc == 0)
+		rc = try_host(engine, path, "own podman service", NULL, deadline, &why);
+	if (rc == 0) {
+		engine->is_service = true;
+		return 0;
+	}
+	return note_failure(engine, "own podman service", why, trail) ? 1 : rc;
 }
 
 int sc_engine_find_among(
 	sandcell_engine *engine, const char *const *paths, sandcell_error **err_out)
 {
 	sc_autobuf trail = SC_BUF_INIT(TRAIL_MAX);
-	int rc = 0;
+	int rc;
 
 	for (size_t i = 0; paths[i]; i++) {
-		if (try_usual(engine, paths[i], &trail, &rc))
-			continue;
-		return rc < 0 ? sc_fail_nomem(err_out) : 0;
+		SANDCELL_CLEANUP(sc_error_freep) sandcell_error *why = NULL;
+		sc_deadline deadline = sc_deadline_in_ms(engine->connect_ms);
+
+		rc = try_host(engine, paths[i], "default socket", NULL, deadline, &why);
+		if (rc == 0)
+			return 0;
+		if (!note_failure(engine, paths[i], why, &trail))
+			return sc_fail_nomem(err_out);
 	}
+	rc = try_service(engine, &trail);
+	if (rc == 0)
+		return 0;
+	if (rc < 0)
+		return sc_fail_nomem(err_out);
 	return sc_fail(err_out, SANDCELL_E_CONNECT, "no engine found; tried %s",
 		sc_buf_text(&trail));
 }

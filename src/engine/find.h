@@ -12,7 +12,10 @@
 
 /* host NULL: search.  Fills the engine's address and source, and negotiates. */
 int sc_engine_find(sandcell_engine *engine, const char *host, sandcell_error **err_out);
-/* The first of these sockets (NULL-terminated) behind which an engine answers. */
+/*
+ * The first of these sockets (NULL-terminated) behind which an engine answers, and if none
+ * does, a podman service of our own.
+ */
 int sc_engine_find_among(
 	sandcell_engine *engine, const char *const *paths, sandcell_error **err_out);
 

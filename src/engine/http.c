@@ -379,6 +379,8 @@ static int perform(struct transfer *t, const sc_buf *json, sandcell_error **err_
 	if (rc < 0)
 		return rc;
 	code = curl_easy_perform(t->curl);
+	if (code == CURLE_COULDNT_CONNECT && sc_dial_revive(t->engine))
+		code = curl_easy_perform(t->curl); /* nothing was sent before */
 	t->reply->status = status_of(t);
 	log_transfer(t);
 	if (code != CURLE_OK && !t->error_full)

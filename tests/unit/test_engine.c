@@ -171,6 +171,7 @@ START_TEST(the_trail_says_why_each_place_failed)
 	sandcell_error *err = NULL;
 
 	forget_environment();
+	(void)setenv("PATH", "/nowhere", 1); /* no podman */
 	(void)snprintf(stale, sizeof(stale), "%s/stale.sock", dir);
 	(void)snprintf(plain, sizeof(plain), "%s/plain.file", dir);
 	make_stale_socket(stale);
