@@ -139,6 +139,7 @@ class Supervisor:
             "landlock": self.setup["landlock"],
             "uid": self.setup["uid"],
             "gid": self.setup["gid"],
+            "cwd_uid": os.stat(self.setup["cwd"]).st_uid,
         }
         self.loop.watch(self.signals, self._signal)
         self.loop.watch(self.listener.fileno(), self._accept)

@@ -401,6 +401,27 @@ static int check_limits(struct opening *o, sandcell_error **err_out)
 	return sc_fail(err_out, SANDCELL_E_LIMIT, "%s", json_string_value(first));
 }
 
+/*
+ * The other half of the write probe: an engine that maps user ids (userns-remap, rootless)
+ * shows the workspace as someone else's, and the code could not write there.
+ */
+static int check_mapping(struct opening *o, sandcell_error **err_out)
+{
+	const struct sc_workspace *workspace = &o->s->config.workspace;
+	int64_t seen = sc_json_get_int(o->ready.result, "cwd_uid", workspace->owner);
+
+	if (!workspace->path || workspace->read_only || seen == workspace->owner)
+		return 0;
+	return sc_fail(err_out, SANDCELL_E_INVAL,
+		"workspace '%s' belongs to uid %u, which is uid %" PRId64
+		" in the container, as the engine maps user ids; the code would run there "
+		"as "
+		"uid %u: give the directory to the uid that the engine maps %u to, or use "
+		"it "
+		"read-only",
+		workspace->path, workspace->owner, seen, workspace->uid, workspace->uid);
+}
+
 static int check_preload(struct opening *o, sandcell_error **err_out)
 {
 	json_t *errors = sc_json_get_obj(o->ready.result, "preload_errors");
@@ -460,7 +481,9 @@ static int summarize(struct opening *o, sandcell_error **err_out)
 	sc_autobuf text = SC_BUF_INIT(SC_MAX_TEXT);
 	int rc;
 
-	rc = check_volumes(o, err_out);
+	rc = check_mapping(o, err_out);
+	if (rc == 0)
+		rc = check_volumes(o, err_out);
 	if (rc == 0)
 		rc = check_preload(o, err_out);
 	if (rc == 0)

@@ -99,6 +99,7 @@ static int resolve_path(struct sc_workspace *workspace, const char *path,
 	rc = sc_hostpath_resolve(path, "workspace", &workspace->path, info, err_out);
 	if (rc < 0)
 		return rc;
+	workspace->owner = info->st_uid;
 	if (!S_ISDIR(info->st_mode))
 		return sc_fail(err_out, SANDCELL_E_INVAL, "workspace '%s' is no directory",
 			workspace->path);

@@ -35,7 +35,8 @@ struct sc_caller {
 struct sc_workspace {
 	char *path; /* resolved; NULL: a file system in memory */
 	bool read_only;
-	uid_t uid; /* of user code */
+	uid_t owner; /* of path */
+	uid_t uid;   /* of user code */
 	gid_t gid;
 };
 

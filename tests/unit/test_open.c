@@ -156,6 +156,24 @@ START_TEST(preload_errors_are_warnings)
 }
 END_TEST
 
+START_TEST(a_workspace_that_the_engine_maps_away_is_refused)
+{
+	char dir[] = "/tmp/sandcell-unit-XXXXXX";
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	const sandcell_session_options opts = {.workspace = dir};
+	const sandcell_session_options read_only = {
+		.workspace = dir, .flags = SANDCELL_SESSION_WORKSPACE_RO};
+	begin();
+	runner.ready = "{\"status\":\"ok\",\"cwd_uid\":65534,\"limits\":" RUNNER_LIMITS "}";
+	expect_failure(&opts, SANDCELL_E_INVAL, "which is uid 65534 in the container");
+	close_session(open_session(&read_only));
+	close_session(open_session(NULL));
+	end();
+	ck_assert_int_eq(rmdir(dir), 0);
+}
+END_TEST
+
 /* ---- failures of the engine ---- */
 
 START_TEST(every_refused_step_leaves_nothing)
@@ -502,11 +520,11 @@ END_TEST
 
 UNIT_MAIN("open", a_session_opens_and_closes, each_step_comes_in_its_turn,
 	what_was_granted_is_told, limits_that_were_dropped_are_a_warning_or_an_error,
-	preload_errors_are_warnings, every_refused_step_leaves_nothing,
-	a_missing_image_says_how_to_make_it, a_name_in_use_is_a_conflict,
-	an_image_without_python_is_explained, a_container_that_dies_has_the_last_word,
-	a_connector_that_fails_is_heard, a_setup_that_fails_says_why,
-	another_protocol_is_refused, garbage_is_no_supervisor, silence_ends_at_the_deadline,
-	the_caller_can_stop_an_open,
+	preload_errors_are_warnings, a_workspace_that_the_engine_maps_away_is_refused,
+	every_refused_step_leaves_nothing, a_missing_image_says_how_to_make_it,
+	a_name_in_use_is_a_conflict, an_image_without_python_is_explained,
+	a_container_that_dies_has_the_last_word, a_connector_that_fails_is_heard,
+	a_setup_that_fails_says_why, another_protocol_is_refused, garbage_is_no_supervisor,
+	silence_ends_at_the_deadline, the_caller_can_stop_an_open,
 	a_container_whose_id_never_came_is_removed_if_it_is_ours,
 	a_cut_at_any_byte_leaves_nothing, a_forked_child_may_only_free)
