@@ -144,7 +144,7 @@ def complete(kernel, code, cursor=None):
 
 def test_completion(kernel):
     kernel.execute(
-        "import math, os.path\nran = []\nalpha = 1; alphabet = {'x': 1}\n"
+        "import math, os.path\nran = []\nblue = 1; bluebird = {'x': 1}\n"
         "class T:\n    klass = 1\n    def method(self): pass\n"
         "    @property\n    def prop(self): ran.append(1); return math\n"
         "    def __getattr__(self, n): ran.append(n); raise AttributeError\n"
@@ -153,8 +153,8 @@ def test_completion(kernel):
         "    @staticmethod\n    def st(): pass\n"
         "t = T(); t.attr = math"
     )
-    assert complete(kernel, "alph") == (["alpha", "alphabet"], 0)
-    assert complete(kernel, "x = alph", 7) == (["alpha", "alphabet"], 4)
+    assert complete(kernel, "blu") == (["blue", "bluebird"], 0)
+    assert complete(kernel, "x = blu", 7) == (["blue", "bluebird"], 4)
     assert complete(kernel, "y = (math.sq") == (["math.sqrt"], 5)
     assert complete(kernel, "math.flo\nnext line", 8) == (["math.floor"], 0)
     assert complete(kernel, "os.path.basen") == (["os.path.basename"], 0)
@@ -164,7 +164,7 @@ def test_completion(kernel):
     assert complete(kernel, "t.missing.x")[0] == []
     assert complete(kernel, "T.kl")[0] == ["T.klass"]
     assert complete(kernel, "t.__cl")[0] == ["t.__class__"]
-    assert complete(kernel, "alphabet.ke")[0] == ["alphabet.keys"]
+    assert complete(kernel, "bluebird.ke")[0] == ["bluebird.keys"]
     assert complete(kernel, "'text'.up")[0] == []
     assert complete(kernel, "f().x")[0] == []
     assert complete(kernel, "impo")[0] == ["import"]
@@ -173,9 +173,9 @@ def test_completion(kernel):
     assert "math" in complete(kernel, "import mat")[0]
     assert "os.path" in complete(kernel, "import os.pa")[0]
     assert complete(kernel, "from math import sq")[0] in ([], ["sqrt"])
-    assert complete(kernel, "\u00e9 = alphab")[1] == 4
+    assert complete(kernel, "\u00e9 = bluebi")[1] == 4
     assert complete(kernel, "1.5")[0] == [] and complete(kernel, "# com \"")[0] == []
-    assert "alpha" in complete(kernel, "")[0]
+    assert "blue" in complete(kernel, "")[0]
     assert kernel.execute("ran").output == []
 
 

@@ -7,7 +7,7 @@ def test_answers(cell):
     cell.run("alpha = 1")
     rows = json.loads(cell.client.call("inspect").parts["names"])
     assert {"name": "alpha", "type": "int", "repr": "1", "size": 28} in rows
-    outcome = cell.client.call("complete", b"alph", parts=[["code", 4]], cursor=4)
+    outcome = cell.client.call("complete", b"alpha", parts=[["code", 5]], cursor=4)
     assert json.loads(outcome.parts["matches"]) == ["alpha"]
     assert json.loads(cell.client.call("history").parts["history"])[-1]["code"] == "alpha = 1"
 
