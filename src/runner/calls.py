@@ -35,7 +35,9 @@ class Call:
         if self.detached and not self.timeout_ms:
             raise BadField("a detached call needs a timeout_ms")
         self.record = Record()
+        self.reply_id = self.id  # that of the call by which a client has taken it over
         self.waiters = []  # (client, id) that want the result, too
+        self.on_begun = None
         self.started = 0
         self.timer = None
         self.stopping = None  # "timeout" or "interrupted", once a SIGINT was sent
@@ -45,17 +47,22 @@ class Call:
 
     def begin(self):
         self.started = now()
+        if self.on_begun:
+            self.on_begun(self)
 
     def send_display(self, header, content):
-        header["id"] = self.id
+        header["id"] = self.reply_id
         self.record.add_display(header, content)
         if self.client:
             self.client.send_call(header, content)
 
-    def send_output(self, stream, data):
-        self.record.add_output(stream, data)
+    def send_output(self, stream, data, dropped=0):
+        self.record.add_output(stream, data, dropped)
         if self.client:
-            self.client.send({"type": "output", "id": self.id, "stream": stream}, data)
+            header = {"type": "output", "id": self.reply_id, "stream": stream}
+            if dropped:
+                header["dropped"] = dropped
+            self.client.send(header, data)
 
     def finish(self, status, texts=(), **fields):
         """Sends the result.  texts: (name, bytes) pairs, cut to what a part may hold."""
@@ -78,16 +85,44 @@ class Call:
             header["parts"] = [[name, len(text)] for name, text in parts]
         content = b"".join(text for _, text in parts)
         self.record.result = header, content
-        if self.client:
+        if self.client and self.reply_id != self.id:
+            self.client.send_call(dict(header, id=self.reply_id, target=self.id), content)
+        elif self.client:
             self.client.send_call(header, content)
         for client, number in self.waiters:
             self.record.replay(client, number)
         self.on_finished(self)
 
+    def release(self):
+        """Answers a detached call at once: it goes on alone, until somebody asks for its result."""
+        header = {"type": "result", "id": self.id, "status": "ok", "detached": True}
+        self.client.send(header)
+        self.client = None
+
+    def take_over(self, client, number):
+        """Gives a client what there is, and all that follows, as the answer to its call `number`."""
+        if self.client:
+            self.waiters.append((client, number))  # somebody else listens: all of it at the end
+            return
+        self.record.replay_output(client, number)
+        self.client, self.reply_id = client, number
+
+    def stop_waiting(self, number):
+        """True when it was call `number` that waited for this one; now it has its answer."""
+        if self.reply_id == number != self.id:
+            client, self.client, self.reply_id = self.client, None, self.id
+        else:
+            client = next((client for client, waiting in self.waiters if waiting == number), None)
+            self.waiters = [waiter for waiter in self.waiters if waiter[1] != number]
+        if client:
+            header = {"type": "result", "id": number, "target": self.id, "status": "interrupted"}
+            client.send(header)
+        return client is not None
+
     def forget(self, client):
         """A client is gone: the call goes on, nobody is told."""
         if self.client is client:
-            self.client = None
+            self.client, self.reply_id = None, self.id
         self.waiters = [waiter for waiter in self.waiters if waiter[0] is not client]
 
 

@@ -23,6 +23,8 @@ class Client:
         self.queue = collections.deque()
         self.queued = 0
         self.said_hello = False
+        self.name = None
+        self.observes = False  # looks on: the session does not live for it
         self.closing = False
         os.set_blocking(self.fd_in, False)
         os.set_blocking(self.fd_out, False)

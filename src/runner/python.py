@@ -166,11 +166,8 @@ class Python:
 
     def _deliver_late(self, call):
         for stream, kept in self.late.items():
-            if kept and call.client:
-                header = {"type": "output", "id": call.id, "stream": stream + 2}
-                if self.late_dropped[stream]:
-                    header["dropped"] = self.late_dropped[stream]
-                call.client.send(header, bytes(kept))
+            if kept:
+                call.send_output(stream + 2, bytes(kept), self.late_dropped[stream])
             kept.clear()
             self.late_dropped[stream] = 0
 

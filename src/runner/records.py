@@ -44,16 +44,20 @@ class Record:
         self.tapes = {}
         self.displays = []
         self.displays_size = 0
+        self.displays_full = False
         self.result = None  # (header, content), once it has ended
 
-    def add_output(self, stream, data):
+    def add_output(self, stream, data, dropped=0):
         tape = self.tapes.get(stream)
         if tape is None:
             tape = self.tapes[stream] = Tape()
+        tape.dropped += dropped
         tape.add(data)
 
     def add_display(self, header, content):
-        if self.displays_size + len(content) <= DISPLAYS_KEPT:
+        """The first ones are kept: a client that has seen some of them has to know which."""
+        self.displays_full |= self.displays_size + len(content) > DISPLAYS_KEPT
+        if not self.displays_full:
             self.displays.append((header, content))
             self.displays_size += len(content)
 
@@ -63,21 +67,30 @@ class Record:
 
     def replay(self, client, number):
         """Sends it all again, as the answer to call `number`."""
+        self.replay_output(client, number)
+        header, content = self.result
+        client.send_call(dict(header, id=number, target=header["id"]), content)
+
+    def replay_output(self, client, number):
         for stream, tape in sorted(self.tapes.items()):
             self._replay_tape(client, number, stream, tape)
         for header, content in self.displays:
             client.send_call(dict(header, id=number), content)
-        header, content = self.result
-        client.send_call(dict(header, id=number, target=header["id"]), content)
 
     @staticmethod
     def _replay_tape(client, number, stream, tape):
+        """The count of what is missing comes where it is missing: then every byte has its place."""
         header = {"type": "output", "id": number, "stream": stream}
-        for data in (bytes(tape.head), *tape.tail):
+
+        def send(data):
             for at in range(0, len(data), frames.MAX_PAYLOAD):
                 client.send(header, data[at : at + frames.MAX_PAYLOAD])
+
+        send(bytes(tape.head))
         if tape.dropped:
             client.send(dict(header, dropped=tape.dropped))
+        for data in tape.tail:
+            send(data)
 
 
 class Records:

@@ -4,6 +4,7 @@ It accepts clients, keeps the lease, takes their calls to the Python of the sess
 pipeline, and ends when it is told to, when a lease or a life has run out, or when it cannot go on.
 """
 
+import collections
 import ctypes
 import json
 import os
@@ -16,6 +17,7 @@ from _sandcell import artifacts, cgroup, drop, flow, frames, procs
 from _sandcell.calls import BadField, Call, number_field
 from _sandcell.client import Client
 from _sandcell.commands import Command
+from _sandcell.lifetime import Lifetime
 from _sandcell.loop import Loop, now
 from _sandcell.python import Python
 from _sandcell.records import Records
@@ -32,7 +34,6 @@ TO_KERNEL = {"execute", "inspect", "complete", "history"}
 RECORDED = {"execute", "cli"}
 STREAM = {"chunk", "credit", "end"}
 MAX_CLIENTS = 64
-FIRST_CLIENT_MS = 60_000  # how long the engine may take to bring the first one
 COMMANDS_AT_ONCE = 16
 TRANSFERS_AT_ONCE = 16
 
@@ -92,6 +93,14 @@ def peercred_is_honest():
     return honest
 
 
+def log(text):
+    """For the engine's log of the container; dropped rather than waited for."""
+    try:
+        os.write(2, b"sandcell: %s\n" % text.encode())
+    except OSError:
+        pass
+
+
 def peer_uid(peer):
     """(pid, uid) of a connected peer."""
     return struct.unpack("iII", peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[:2]
@@ -105,15 +114,13 @@ class Supervisor:
         self.ready = {}
         self.met_client = False
         self.clients = []
+        self.life = Lifetime(self.loop, setup, lambda: not self._running(), self._end)
         self.commands = {}  # pid of the leader -> Command
         self.scans = {}  # pid -> Scan
         self.transfers = {}  # pid -> Transfer
         self.records = Records()
         self.watchers = []  # (client, id) that get an event for each call
-        self.lease = None
-        self.idle = None
-        self.begun = now()
-        self.last_call = now()
+        self.ended = collections.Counter()  # execute and cli calls, by status
         self.signals = open_signals()
         self.zygote = zygote
         self.peercred = peercred_is_honest()  # while the zygote imports
@@ -132,7 +139,7 @@ class Supervisor:
         greeting = self.zygote.greet()
         self.python.start()
         self.ready = {
-            "start_ms": (now() - self.begun) // 1_000_000,
+            "start_ms": self.life.age_ms(),
             "preloaded": greeting["preloaded"],
             "preload_errors": greeting["errors"],
             "limits": cgroup.limits(),
@@ -143,15 +150,16 @@ class Supervisor:
         }
         self.loop.watch(self.signals, self._signal)
         self.loop.watch(self.listener.fileno(), self._accept)
-        if self.setup.get("max_life_ms"):
-            self.loop.after(self.setup["max_life_ms"], self.exit)
-        self._count_idle()
-        self._count_lease()
+        self.life.start()
+        os.set_blocking(2, False)
+        log("ready after %d ms" % self.ready["start_ms"])
         self.loop.run()
 
-    def exit(self):
+    @staticmethod
+    def _end(status, reason):
         """The end of PID 1 is the end of every process here; the engine removes the container."""
-        os._exit(0)
+        log("ends: " + reason)
+        os._exit(status)
 
     def _signal(self, _events):
         data = os.read(self.signals, 128 * 16)
@@ -159,7 +167,7 @@ class Supervisor:
             number, _errno, _code, sender = struct.unpack_from("IiiI", data, at)
             # Only from outside the container, where the sender has no pid here, they mean us.
             if number != signal.SIGCHLD and sender == 0:
-                self.exit()
+                self._end(0, "signal %d from outside" % number)
         self._reap()
 
     def _reap(self):
@@ -170,23 +178,10 @@ class Supervisor:
             else:
                 self.python.on_child_ended(pid, status, usage)
 
-    def _count_lease(self):
-        self.loop.cancel(self.lease)
-        self.lease = None
-        if not self.clients and not any(call.detached for call in self._running()):
-            lease = self.setup["lease_ms"] if self.met_client else FIRST_CLIENT_MS
-            self.lease = self.loop.after(lease, self.exit)
-
-    def _count_idle(self):
-        if self.setup.get("idle_ms"):
-            self.loop.cancel(self.idle)
-            self.idle = self.loop.after(self.setup["idle_ms"], self._idle_over)
-
-    def _idle_over(self):
-        if self._running():
-            self._count_idle()
-        else:
-            self.exit()
+    def _count_holders(self):
+        """Whom the session lives for: clients that do not only look on, and detached calls."""
+        clients = any(client.said_hello and not client.observes for client in self.clients)
+        self.life.hold(clients or any(call.detached for call in self._running()))
 
     # ---- clients
 
@@ -222,7 +217,6 @@ class Supervisor:
         )
         self.clients.append(client)
         self.met_client = True
-        self._count_lease()
 
     def _client_gone(self, client):
         self.clients.remove(client)
@@ -235,7 +229,8 @@ class Supervisor:
                 transfer.call.forget(client)
                 transfer.stop("interrupted")
         self._drained()  # nobody holds the output back any more
-        self._count_lease()
+        self._count_holders()
+        log("client %s has left" % client.name)
 
     def _drained(self):
         self.python.resume_output()
@@ -248,7 +243,7 @@ class Supervisor:
         if header.get("protocol") != PROTOCOL:
             client.fail("protocol %.20r is not spoken here, only %d" % (header.get("protocol"), PROTOCOL))
             return
-        client.said_hello = True
+        self._meet(client, header)
         client.send(
             {
                 "type": "hello",
@@ -260,6 +255,18 @@ class Supervisor:
                 "calls": [call.id for call in self._running()],
             }
         )
+
+    def _meet(self, client, header):
+        """A client that comes again takes the place of its stream that was lost."""
+        name = header.get("client")
+        client.name = name if type(name) is str and name.isalnum() and len(name) <= 16 else "nameless"
+        for other in list(self.clients):
+            if other is not client and other.name == client.name != "nameless":
+                other.close()
+        client.observes = header.get("observe") is True
+        client.said_hello = True
+        self._count_holders()
+        log("client %s%s" % (client.name, " looks on" if client.observes else ""))
 
     def _frame(self, client, header, content):
         kind = header["type"]
@@ -274,8 +281,8 @@ class Supervisor:
         elif kind not in CALLS or "id" not in header:
             client.fail("unknown frame type %.40r, or no id" % kind)
         else:
-            self.last_call = now()
-            self._count_idle()
+            if not client.observes:
+                self.life.touch()
             try:
                 self._call(client, header, content)
             except BadField as error:
@@ -295,27 +302,32 @@ class Supervisor:
         parts = frames.split_parts(header, content) if content else {}
         call = Call(kind, client, header, parts, self._call_finished)
         if kind in RECORDED:
-            self._tell_watchers("queued" if self.python.call and kind == "execute" else "started", call)
+            call.on_begun = lambda call: self._tell_watchers("started", call)
         if kind == "execute" and header.get("artifacts") is True:
             self._execute_listed(call)
         elif kind in TO_KERNEL:
             self.python.submit(call)
         else:
             getattr(self, "_answer_" + kind)(call)
+        if kind in RECORDED and not call.started and not call.finished:
+            self._tell_watchers("queued", call)
+        if call.detached and not call.finished:
+            call.release()
 
     def _running(self):
         others = (*self.commands.values(), *self.transfers.values())
         return self.python.running() + [other.call for other in others]
 
     def _call_finished(self, call):
-        if call.kind in RECORDED:
+        status = call.record.result[0]["status"]
+        if call.kind in RECORDED and status != "busy":
             self.records.keep(call.id, call.record)
+            self.ended[status] += 1
             self._tell_watchers("ended", call)
-            self.last_call = now()
-            self._count_idle()
-        if not self.clients and self.lease is None:
+            self.life.touch()
+        if call.detached:
             # The call is still in its place; look again when it has left it.
-            self.loop.after(0, self._count_lease)
+            self.loop.after(0, self._count_holders)
 
     def _tell_watchers(self, event, call):
         for client, number in self.watchers:
@@ -337,6 +349,9 @@ class Supervisor:
         for call in self.python.running():
             if call.id == target:
                 self.python.stop_call(call, "interrupted")
+                return
+        for call in self._running():
+            if call.stop_waiting(target):
                 return
 
     def _answer_cli(self, call):
@@ -411,8 +426,10 @@ class Supervisor:
         running = [other for other in self._running() if other.id == target]
         if record:
             record.replay(call.client, call.id)
+        elif running and call.header.get("wait") is False:
+            call.finish("busy")
         elif running:
-            running[0].waiters.append((call.client, call.id))
+            running[0].take_over(call.client, call.id)
         else:
             text = "no call %d is known here: it never came, or its result is kept no longer" % target
             call.finish("lost", [("error", text.encode())])
@@ -433,8 +450,8 @@ class Supervisor:
         """A new length for the time without a client; 0 asks only."""
         lease_ms = number_field(call.header, "lease_ms", 0)
         if lease_ms:
-            self.setup["lease_ms"] = lease_ms
-        call.finish("ok", lease_ms=self.setup["lease_ms"])
+            self.life.renew(lease_ms)
+        call.finish("ok", lease_ms=self.life.lease_ms, lease_left_ms=self.life.lease_left_ms())
 
     def _answer_watch(self, call):
         """From now on an event frame for each call, until the client leaves."""
@@ -443,23 +460,25 @@ class Supervisor:
 
     def _answer_close(self, call):
         call.finish("ok")
-        self.exit()
+        self._end(0, "closed by a client")
 
     def _answer_stat(self, call):
-        age = (now() - self.begun) // 1_000_000
-        life = self.setup.get("max_life_ms")
+        life = self.life
         running = self._running()
+        begun = running[0].started if running else 0
         call.finish(
             "ok",
             processes=len(procs.user_processes(self.setup["uid"])),
             memory_bytes=cgroup.memory_used(),
             cpu_ns=cgroup.cpu_used(),
             calls=self.python.calls,
+            ended=self.ended,
             running=[other.id for other in running],
-            running_ms=(now() - running[0].started) // 1_000_000 if running and running[0].started else 0,
-            clients=len(self.clients),
-            idle_ms=0 if running else (now() - self.last_call) // 1_000_000,
-            age_ms=age,
-            lease_ms=self.setup["lease_ms"],
-            life_left_ms=max(life - age, 0) if life else None,
+            running_ms=(now() - begun) // 1_000_000 if begun else 0,
+            clients=sum(client.said_hello and not client.observes for client in self.clients),
+            idle_ms=life.idle_for_ms(),
+            age_ms=life.age_ms(),
+            lease_ms=life.lease_ms,
+            lease_left_ms=life.lease_left_ms(),
+            life_left_ms=life.life_left_ms(),
         )

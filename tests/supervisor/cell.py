@@ -66,12 +66,13 @@ class Client:
         self.stream = engine_api.ExecStream(cell.id, argv, "65530:65530")
         self.reader = frames.Reader()
         self.assembler = frames.Assembler()
+        self.name = uuid.uuid4().hex[:16]
 
     def write(self, data):
         self.stream.write(data)
 
-    def hello(self):
-        self.write(frames.pack({"type": "hello", "protocol": 1, "client": "0" * 16}))
+    def hello(self, **fields):
+        self.write(frames.pack({"type": "hello", "protocol": 1, "client": self.name, **fields}))
         return self.read()[0]
 
     def read(self):
@@ -189,9 +190,9 @@ class Cell:
         }
         return struct.pack(">I", len(boot)) + boot + frames.pack_call(setup, b"".join(sources.values()))
 
-    def attach(self):
+    def attach(self, **fields):
         client = Client(self)
-        assert client.hello()["type"] == "hello"
+        assert client.hello(**fields)["type"] == "hello"
         return client
 
     def run(self, code, **fields):

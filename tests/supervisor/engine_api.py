@@ -5,6 +5,7 @@ import json
 import os
 import socket
 import struct
+import time
 import urllib.parse
 
 HOST = os.environ.get("SANDCELL_TEST_HOST", "unix:///var/run/docker.sock")
@@ -43,6 +44,15 @@ def must(method, path, body=None):
 
 def exists(container):
     return request("GET", "/containers/%s/json" % container)[0] == 200
+
+
+def exit_code(container, since):
+    """Of a container that is gone, as the engine's events have it."""
+    filters = urllib.parse.quote(json.dumps({"container": [container]}))
+    events = must("GET", "/events?since=%.9f&until=%.9f&filters=%s" % (since, time.time(), filters))
+    lines = events.splitlines() if isinstance(events, str) else [json.dumps(events)]
+    found = [json.loads(line)["Actor"]["Attributes"] for line in lines if '"die' in line]
+    return int(found[0].get("exitCode") or found[0]["containerExitCode"])
 
 
 class Stream:

@@ -1,7 +1,9 @@
 """How long a session lives, and who may talk to it."""
 
 import struct
+import time
 
+import engine_api
 import pytest
 
 from cell import frames
@@ -78,8 +80,6 @@ def test_an_idle_life_can_be_limited(make_cell):
 
 
 def test_docker_stop_is_obeyed(make_cell):
-    import engine_api
-
     cell = make_cell()
     engine_api.must("POST", "/containers/%s/kill?signal=TERM" % cell.id)
     cell.wait_gone()
@@ -195,6 +195,94 @@ def test_a_detached_call_needs_a_timeout_and_gets_its_time(make_cell):
     cell.wait_gone()
 
 
+def test_a_detached_call_is_answered_at_once(make_cell):
+    cell = make_cell()
+    number = begin_detached(cell, "import time\nprint('a', flush=True)\ntime.sleep(0.5)\nprint('b')\n6")
+    assert cell.run("7").output == "7"  # waits for it, and gets nothing of it
+    outcome = cell.client.call("result", target=number)
+    assert (outcome.output, outcome.out[1]) == ("6", b"a\nb\n")
+
+
+def begin_detached(cell, code):
+    number = cell.client.start(code, detach=True, timeout_ms=60000)
+    answer = cell.client.wait(number)
+    assert answer.header["detached"] is True and answer.status == "ok"
+    return number
+
+
+def test_a_detached_call_can_be_refused_as_any_other(make_cell):
+    cell = make_cell()
+    begin_detached(cell, "while True: pass")
+    outcome = cell.run("1", detach=True, timeout_ms=60000, wait=False)
+    assert outcome.status == "busy" and "detached" not in outcome.header
+
+
+def test_whoever_asks_for_a_running_call_hears_the_rest_as_it_comes(make_cell):
+    cell = make_cell()
+    code = "import time\nprint('begun', flush=True)\nwhile not os.path.exists('/tmp/go'): time.sleep(0.01)\nprint('end')\n9"
+    number = begin_detached(cell, "import os\n" + code)
+    asked = cell.client.send("result", target=number)
+    header, content = cell.client.read()
+    assert (header["type"], header["id"], content) == ("output", asked, b"begun\n")
+    second = cell.attach()
+    late = second.send("result", target=number)  # somebody has it already: all of it at the end
+    assert second.call("ping").status == "ok"
+    cell.client.write(frames.pack({"type": "interrupt", "target": number}))
+    outcome = cell.client.wait(asked)
+    assert (outcome.status, outcome.header["target"]) == ("interrupted", number)
+    outcome = second.wait(late)
+    assert (outcome.status, outcome.out[1], outcome.header["target"]) == ("interrupted", b"begun\n", number)
+
+
+def test_waiting_for_a_result_can_be_given_up(make_cell):
+    cell = make_cell()
+    number = begin_detached(cell, "while True: pass")
+    assert cell.client.call("result", target=number, wait=False).status == "busy"
+    second = cell.attach()
+    for client in (cell.client, second):  # the one that has the call, and one that waits beside it
+        asked = client.send("result", target=number)
+        client.write(frames.pack({"type": "interrupt", "target": asked}))
+        outcome = client.wait(asked)
+        assert (outcome.status, outcome.header["target"]) == ("interrupted", number)
+    assert cell.client.call("stat").header["running"] == [number], "the call itself goes on"
+
+
+def test_a_lost_stream_is_taken_up_where_it_was(make_cell):
+    cell = make_cell()
+    number = begin(cell, "import time\nfor i in range(5): print(i, flush=True); time.sleep(0.1)\n'end'")
+    again = cell.attach(client=cell.client.name)
+    with pytest.raises(EOFError):  # its place was taken, whatever became of its stream
+        while True:
+            cell.client.read()
+    outcome = again.call("result", target=number)
+    assert (outcome.output, outcome.out[1]) == ('"end"', b"begun\n0\n1\n2\n3\n4\n")
+
+
+def test_a_replay_says_where_bytes_are_missing(cell):
+    number = cell.client.start("import sys\nfor i in range(300): sys.stdout.write('%09d\\n' % i * 1000)\nsys.stdout.flush()")
+    cell.client.wait(number)
+    number = cell.client.send("result", target=number)
+    at, pieces = 0, []
+    while True:
+        header, content = cell.client.read()
+        if header["type"] == "result":
+            break
+        at += header.get("dropped", 0)
+        pieces.append((at, content))
+        at += len(content)
+    assert at == 3000000
+    whole = b"".join(b"%09d\n" % i * 1000 for i in range(300))
+    assert all(whole[start : start + len(content)] == content for start, content in pieces)
+
+
+def test_displays_are_replayed_from_the_first_on(cell):
+    code = "for size in (1, 5, 9, 1): display({'text/plain': 'x' * (size << 20)}, raw=True)"
+    number = cell.client.start(code)
+    assert len(cell.client.wait(number).displays) == 4
+    again = cell.client.call("result", target=number)
+    assert [len(parts["text/plain"]) >> 20 for parts in again.displays] == [1, 5]
+
+
 def test_somebody_can_watch(make_cell):
     cell = make_cell()
     watcher = cell.attach()
@@ -206,8 +294,80 @@ def test_somebody_can_watch(make_cell):
     assert {event["call"] for event in seen} == {number} and seen[1]["status"] == "error"
 
 
+def test_a_watcher_hears_what_waits(make_cell):
+    cell = make_cell()
+    watcher = cell.attach(observe=True)
+    assert watcher.call("watch").status == "ok"
+    first, second = begin(cell, "while True: pass"), cell.client.start("2")
+    cell.client.write(frames.pack({"type": "interrupt", "target": first}))
+    cell.client.wait(second)
+    seen = [(event["event"], event["call"]) for event in (watcher.read()[0] for _ in range(5))]
+    assert seen == [
+        ("started", first), ("queued", second), ("ended", first), ("started", second), ("ended", second),
+    ]  # fmt: skip
+
+
 def test_a_lease_can_be_changed(make_cell):
     cell = make_cell(lease_ms=60000)
     assert cell.client.call("lease", lease_ms=200).header["lease_ms"] == 200
     cell.client.close()
     cell.wait_gone()
+
+
+def test_a_lease_that_is_set_counts_from_now(make_cell):
+    cell = make_cell(lease_ms=60000)
+    watcher = cell.attach(observe=True)
+    assert watcher.call("stat").header["lease_left_ms"] is None
+    cell.client.close()
+    while watcher.call("stat").header["clients"]:
+        pass
+    assert 0 < watcher.call("stat").header["lease_left_ms"] <= 60000
+    answer = watcher.call("lease", lease_ms=900000)
+    assert 800000 < answer.header["lease_left_ms"] <= 900000
+    watcher.call("lease", lease_ms=1)
+    cell.wait_gone()
+
+
+def test_who_looks_on_does_not_keep_a_session(make_cell):
+    cell = make_cell(lease_ms=500)
+    watcher = cell.attach(observe=True)
+    cell.client.close()
+    with pytest.raises(EOFError):
+        while watcher.call("stat").header["clients"] >= 0:
+            pass
+    cell.wait_gone()
+
+
+def test_who_looks_on_is_no_reason_to_wait(make_cell):
+    cell = make_cell(idle_ms=4000)
+    watcher = cell.attach(observe=True)
+    idle = [watcher.call("stat").header["idle_ms"] for _ in range(20)]
+    assert idle == sorted(idle)
+    with pytest.raises(EOFError):
+        while True:
+            watcher.call("stat")
+    cell.wait_gone()
+
+
+@pytest.mark.parametrize(
+    "options, how, code",
+    [
+        ({"lease_ms": 100}, lambda cell: cell.client.close(), 80),
+        ({"idle_ms": 300}, lambda cell: None, 81),
+        ({"max_life_ms": 300}, lambda cell: None, 82),
+        ({}, lambda cell: cell.client.call("close"), 0),
+    ],
+)
+def test_the_exit_status_says_why_a_session_ended(make_cell, options, how, code):
+    since = time.time()
+    cell = make_cell(**options)
+    how(cell)
+    cell.wait_gone()
+    assert engine_api.exit_code(cell.id, since) == code
+
+
+def test_calls_are_counted_by_how_they_ended(make_cell):
+    cell = make_cell()
+    for code in ("1", "2", "1/0", "import sys; sys.exit(3)"):
+        cell.run(code)
+    assert cell.client.call("stat").header["ended"] == {"ok": 2, "error": 1, "exited": 1}
