@@ -120,7 +120,7 @@ def test_options_that_make_no_sense_are_refused(options, fake):
 
 def test_unknown_option_is_a_type_error():
     with pytest.raises(TypeError):
-        sandcell.Session(memmory="1g")
+        sandcell.Session(memori="1g")
 
 
 def test_keywords_are_the_options_fields():
@@ -152,10 +152,10 @@ def test_call_options_reach_the_library(session):
 def test_flags_and_files_reach_the_library(session):
     session.execute("x", program=True, artifacts=True, stdout_file="/out", stderr_file="/err")
     assert "flags=3 files=/out /err" in log(session)
-    for misspelt in (lambda: session.execute("x", timeuot=1),
-                     lambda: list(session.stream("x", timeuot=1)),
-                     lambda: session.execute_cli("ls", timeuot=1)):
-        with pytest.raises(TypeError, match="timeuot"):
+    for misspelt in (lambda: session.execute("x", time_out=1),
+                     lambda: list(session.stream("x", time_out=1)),
+                     lambda: session.execute_cli("ls", time_out=1)):
+        with pytest.raises(TypeError, match="time_out"):
             misspelt()
 
 

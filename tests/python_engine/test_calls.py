@@ -225,6 +225,19 @@ def test_closed_and_forgotten_containers_are_gone():
     assert not exists(done.stdout.strip())
 
 
+def test_closed_sessions_leave_no_descriptor():
+    def work():
+        with sandcell.Session(memory="128m") as session:
+            session.execute("1")
+            list(session.stream("print(1)"))
+
+    work()
+    before = os.listdir("/proc/self/fd")
+    for _ in range(5):
+        work()
+    assert len(os.listdir("/proc/self/fd")) <= len(before)
+
+
 def test_many_threads_with_sessions_of_their_own():
     outputs = {}
 

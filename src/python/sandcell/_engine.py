@@ -38,7 +38,7 @@ class Engine:
             connect_timeout_ms=milliseconds(connect_timeout, "connect_timeout"),
             request_timeout_ms=milliseconds(request_timeout, "request_timeout"),
         )
-        self._log = _log_callback(on_log)
+        self._log = None if on_log is None else _log_callback(on_log)
         if self._log is not None:
             options.on_log = self._log
         self._pid = os.getpid()
@@ -108,16 +108,13 @@ def _decode(value: Optional[bytes]) -> str:
 def take_text(pointer: c_void_p) -> str:
     """Copy and free a text that the library handed out."""
     try:
-        return string_at(pointer.value).decode("utf-8", "replace") if pointer else ""
+        return string_at(pointer).decode("utf-8", "replace") if pointer else ""
     finally:
         lib.sandcell_string_free(pointer)
         pointer.value = None
 
 
-def _log_callback(on_log: Optional[Callable[[str], Any]]) -> Any:
-    if on_log is None:
-        return None
-
+def _log_callback(on_log: Callable[[str], Any]) -> Any:
     def forward(line: Optional[bytes], _user: Any) -> None:
         on_log(_decode(line))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import html
 import json
-from collections.abc import Mapping as MappingABC
 from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p, string_at
 from dataclasses import dataclass, field
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Type, TypeVar, Union
@@ -27,7 +26,7 @@ class SandboxExecResult:
     code: str = ""
 
 
-class Display(MappingABC):
+class Display(Mapping[str, Any]):
     """One displayed object: its representations by MIME type, in the container's order.
 
     Text comes as ``str``, ``application/json`` parsed, everything else as ``bytes``.

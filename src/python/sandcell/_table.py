@@ -29,8 +29,7 @@ def _check_complete(rows: int, columns: int, after: str) -> None:
     size = _SIZE.search(after)
     if size and (int(size.group(1)), int(size.group(2))) != (rows, columns):
         raise ValueError(
-            f"the display shows {rows} of {size.group(1)} rows and {columns} of "
-            f"{size.group(2)} columns; "
+            f"pandas showed only some of {size.group(1)} rows and {size.group(2)} columns; "
             'make df.to_dict("list") the last expression to get all of them'
         )
 
@@ -47,9 +46,8 @@ def _columns(head: List[List[str]], width: int) -> Any:
 
 
 def _numbers(column: Any) -> Any:
-    pandas = _pandas()
     try:
-        return pandas.to_numeric(column)
+        return _pandas().to_numeric(column.where(column != "NaN"))
     except (ValueError, TypeError):
         return column
 
