@@ -6,6 +6,7 @@ from _sandcell.records import Record
 GRACE_MS = 500
 MAX_MS = 1 << 52
 RESULT_PART = 1 << 20
+WHOLE = {"report"}  # JSON, bounded where it is made
 
 
 class BadField(Exception):
@@ -44,6 +45,7 @@ class Call:
         self.killed = False
         self.finished = False
         self.before_result = None  # function(send) that holds the result back for a moment
+        self.operation = None  # of a call that is more than a question to the kernel (snapshots.py)
 
     def begin(self):
         self.started = now()
@@ -80,7 +82,7 @@ class Call:
             self._send_result(header, texts)
 
     def _send_result(self, header, texts):
-        parts = [(name, cut(text)) for name, text in texts if text]
+        parts = [(name, text if name in WHOLE else cut(text)) for name, text in texts if text]
         if parts:
             header["parts"] = [[name, len(text)] for name, text in parts]
         content = b"".join(text for _, text in parts)

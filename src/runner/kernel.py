@@ -16,7 +16,7 @@ import threading
 import time
 import types
 
-from _sandcell import awaiting, display, figures, frames, gate, names, report, source, streams
+from _sandcell import awaiting, display, figures, frames, gate, names, persist, report, source, streams
 from _sandcell import value as values
 
 __builtins__ = dict(vars(builtins))  # user code may break the shared ones
@@ -53,6 +53,8 @@ _set_trace, _set_profile = sys.settrace, sys.setprofile
 def main(control, config):
     """Serves the supervisor's frames on control until it closes them; never returns."""
     kernel = Kernel(control, config)
+    if config.get("restore"):
+        kernel.persist.restore()
     while True:
         try:
             kernel.serve()
@@ -127,12 +129,14 @@ class Kernel:
         self.history_chars = 0
         self.history_cells = config.get("history_cells", HISTORY_CELLS)
         self.results = {}
+        self.persist = persist.Persist(self)
         self.handlers = {
             "execute": self._execute,
             "inspect": self._answer(self._inspect),
             "complete": self._answer(self._complete),
             "history": self._answer(self._history),
             "drain": self._drain,
+            "snapshot": self.persist.snapshot,
         }
         self.attach(control)
         self._make_namespace(config)

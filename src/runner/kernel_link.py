@@ -65,6 +65,13 @@ class KernelLink:
         self.loop.watch(self.control.fileno(), self._control_readable)
         self.resume()
 
+    def hand_over(self, kernel):
+        """Gives the other ends to a kernel that waits for them: [control, stdout, stderr]."""
+        socket.send_fds(kernel.control, [b"f"], [self.peer.fileno(), *self.ends])
+        self._close_ends()
+        self.loop.watch(self.control.fileno(), self._control_readable)
+        self.resume()
+
     def _close_ends(self):
         self.peer.close()
         for fd in self.ends:

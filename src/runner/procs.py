@@ -51,6 +51,23 @@ def user_processes(uid):
     return found
 
 
+def is_child(uid, pid):
+    """Whether pid is a process of uid X whose parent is PID 1 and that leads a session: what a fork
+    of the kernel's has to be, so that its end is told here and its session is its own."""
+    if type(pid) is not int or pid <= 1:
+        return False
+    try:
+        with open("/proc/%d/status" % pid, "rb") as file:
+            status = file.read()
+        with open("/proc/%d/stat" % pid, "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return False
+    return status.partition(b"\nUid:")[2].split(None, 1)[0] == b"%d" % uid and (
+        int(fields[1]) == 1 and int(fields[3]) == pid
+    )
+
+
 def _kill(pid, number):
     try:
         os.kill(pid, number)

@@ -66,13 +66,16 @@ class Python:
         self.cell = 0
         for kept in self.late.values():
             kept.clear()
-        if self.call:
-            self.call.stopping = "interrupted"
-            self.call.killed = True
+        call = self.call
+        if call and not (call.operation and not call.operation.needs_kernel):
+            call.stopping = "interrupted"
+            call.killed = True
             self._end_kernel(None, None)
-        else:
-            self.stop()
-            self.start()
+            return
+        self.stop()
+        self.start()
+        if call:
+            call.operation.stop("interrupted")
 
     # ---- calls
 
@@ -94,6 +97,16 @@ class Python:
         call.begin()
         self.oom.since_last()  # what died between calls is not this call's doing
         self._deliver_late(call)
+        if call.timeout_ms:
+            call.timer = self.loop.after(
+                call.timeout_ms, lambda: self.stop_call(call, "timeout")
+            )
+        if call.operation:
+            call.operation.begin()
+        else:
+            self._send(call)
+
+    def _send(self, call):
         header = {"type": call.kind, "id": call.id}
         if call.kind == "execute":
             self.cell += 1
@@ -106,10 +119,19 @@ class Python:
         if call.parts:
             header["parts"] = [[name, len(data)] for name, data in call.parts.items()]
         self.kernel.send(header, b"".join(call.parts.values()))
-        if call.timeout_ms:
-            call.timer = self.loop.after(
-                call.timeout_ms, lambda: self.stop_call(call, "timeout")
-            )
+
+    def release(self, call):
+        """An operation needs the kernel no longer."""
+        if self.call is call:
+            self._next()
+
+    def adopt(self, kernel, cell):
+        """Another kernel takes the place of this one, whose processes end."""
+        self.stop()
+        kernel.owner = self
+        self.kernel = kernel
+        self.cell = cell
+        self.broken = None
 
     def _next(self):
         self.call = None
@@ -121,18 +143,25 @@ class Python:
         if call is not self.call:
             if call in self.queue:
                 self.queue.remove(call)
+            if call.operation:
+                call.operation.stop(reason)
+            elif not call.finished:
                 call.finish(reason, [("error", b"interrupted before it began")], state_preserved=True)
             return
         if call.stopping:
             return
+        if call.operation:
+            call.operation.stop(reason)
+            return
         call.stopping = reason
         self.loop.cancel(call.timer)
-        call.timer = self.loop.after(call.grace_ms, lambda: self._kill_call(call))
+        call.timer = self.loop.after(call.grace_ms, lambda: self.kill_call(call))
         if call.kind == "execute":  # a question runs no user code, and takes no signal with it
             procs.interrupt(self.kernel.pid)
 
-    def _kill_call(self, call):
+    def kill_call(self, call, reason=None):
         if call is self.call and not call.finished:
+            call.stopping = reason or call.stopping
             call.killed = True
             self._end_kernel(None, None)
 
@@ -181,6 +210,8 @@ class Python:
             self._finish_done(done, done_content)
         elif call is None or header.get("id") != call.id:
             raise frames.FrameError("%.40r for a call that does not run" % kind)
+        elif call.operation:
+            call.operation.on_kernel_frame(header, content)
         elif kind == "done" and call.kind == "execute":
             self.kernel.drain()
             if call.stopping:
@@ -281,10 +312,17 @@ class Python:
             self.kernel.drain()
         self.draining = None
         self.stop()
+        if call and call.operation and not call.operation.needs_kernel:
+            self.start()
+            return
         verdict, code, number, text = self._verdict(call, status)
         self.start()
         if call is None:
             self.late[2] += b"sandcell: the Python process ended between calls (%s); variables are lost\n" % text
+            return
+        if call.operation:
+            call.operation.on_kernel_ended(text)
+            self._next()
             return
         self.loop.cancel(call.timer)
         call.finish(

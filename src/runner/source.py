@@ -61,6 +61,15 @@ class Compiler:
             if old != name:
                 _cache.pop(old, None)
 
+    def sources(self):
+        """[(name, text)] of the cells whose lines are kept."""
+        return [(name, "".join(_cache[name][2])) for name, _ in self.kept if name in _cache]
+
+    def restore(self, futures, sources):
+        self.futures = futures
+        for name, text in sources:
+            self.remember(text, name)
+
     def compile(self, source, name):
         flags = self.futures | AWAIT
         try:

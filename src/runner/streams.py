@@ -117,6 +117,12 @@ class Streams:
         if self.stdin is None or _closed(self.stdin):
             self.stdin = sys.stdin = sys.__stdin__ = _reader()
 
+    def claim_stdin(self):
+        """What descriptor 0 is now, out of the way of user code."""
+        fd = move_high(0)
+        _dup2(self.null, 0)
+        return fd
+
     def give(self, data):
         """After begin: what the coming cell reads from its stdin."""
         if hasattr(os, "memfd_create"):

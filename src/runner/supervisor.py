@@ -21,13 +21,14 @@ from _sandcell.lifetime import Lifetime
 from _sandcell.loop import Loop, now
 from _sandcell.python import Python
 from _sandcell.records import Records
+from _sandcell.snapshots import Restoring, Saving
 from _sandcell.transfers import Transfer
 from _sandcell.zygote_link import ZygoteError
 
 PROTOCOL = 1
 CALLS = (
     "execute", "cli", "interrupt", "reset", "inspect", "complete", "history", "result",
-    "put", "get", "ready", "ping", "stat", "lease", "watch", "close",
+    "put", "get", "snapshot", "restore", "ready", "ping", "stat", "lease", "watch", "close",
 )  # fmt: skip
 SIGNALS = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT}
 TO_KERNEL = {"execute", "inspect", "complete", "history"}
@@ -118,6 +119,7 @@ class Supervisor:
         self.commands = {}  # pid of the leader -> Command
         self.scans = {}  # pid -> Scan
         self.transfers = {}  # pid -> Transfer
+        self.operations = []  # Saving and Restoring
         self.records = Records()
         self.watchers = []  # (client, id) that get an event for each call
         self.ended = collections.Counter()  # execute and cli calls, by status
@@ -129,7 +131,7 @@ class Supervisor:
             setup,
             self.zygote,
             cgroup.OomCounter(),
-            lambda: [*self.commands, *self.scans, *self.transfers],
+            lambda: [*self.commands, *self.scans, *self.transfers, *self._operating()],
             self._reap,
         )
 
@@ -173,6 +175,8 @@ class Supervisor:
     def _reap(self):
         for pid, status, usage in procs.reap():
             other = self.commands.get(pid) or self.scans.get(pid) or self.transfers.get(pid)
+            if other is None:
+                other = next((one for one in self.operations if one.pid == pid), None)
             if other:
                 other.on_child_ended(status)
             else:
@@ -221,13 +225,12 @@ class Supervisor:
     def _client_gone(self, client):
         self.clients.remove(client)
         self.watchers = [watcher for watcher in self.watchers if watcher[0] is not client]
+        for other in (*self.transfers.values(), *self.operations):
+            if other.call.client is client:
+                other.stop("interrupted")
         self.python.forget_client(client)
         for command in self.commands.values():
             command.call.forget(client)
-        for transfer in list(self.transfers.values()):
-            if transfer.call.client is client:
-                transfer.call.forget(client)
-                transfer.stop("interrupted")
         self._drained()  # nobody holds the output back any more
         self._count_holders()
         log("client %s has left" % client.name)
@@ -295,7 +298,8 @@ class Supervisor:
                 flow.dispatch(stream, header, content)
 
     def _streams(self):
-        return [(transfer.call, transfer.stream) for transfer in self.transfers.values()]
+        others = (*self.transfers.values(), *self.operations)
+        return [(other.call, other.stream) for other in others if other.stream]
 
     def _call(self, client, header, content):
         kind = header["type"]
@@ -315,8 +319,9 @@ class Supervisor:
             call.release()
 
     def _running(self):
-        others = (*self.commands.values(), *self.transfers.values())
-        return self.python.running() + [other.call for other in others]
+        calls = self.python.running()
+        others = (*self.commands.values(), *self.transfers.values(), *self.operations)
+        return calls + [other.call for other in others if other.call not in calls]
 
     def _call_finished(self, call):
         status = call.record.result[0]["status"]
@@ -342,9 +347,9 @@ class Supervisor:
             if command.call.id == target:
                 command.stop("interrupted")
                 return
-        for transfer in list(self.transfers.values()):
-            if transfer.call.id == target:
-                transfer.stop("interrupted")
+        for other in (*self.transfers.values(), *self.operations):
+            if other.call.id == target:
+                other.stop("interrupted")
                 return
         for call in self.python.running():
             if call.id == target:
@@ -385,6 +390,20 @@ class Supervisor:
 
     def _transfer_finished(self, transfer):
         self.transfers.pop(transfer.pid, None)
+
+    def _answer_snapshot(self, call):
+        self._operate(call, Saving)
+
+    def _answer_restore(self, call):
+        self._operate(call, Restoring)
+
+    def _operate(self, call, kind):
+        call.operation = kind(self.python, call, self.operations.remove)
+        self.operations.append(call.operation)
+        self.python.submit(call)
+
+    def _operating(self):
+        return [operation.pid for operation in self.operations if operation.pid]
 
     # ---- artifacts
 

@@ -180,6 +180,33 @@ class Source:
             missing -= len(parts[-1])
         return b"".join(parts)
 
+    def take_into(self, target):
+        """Fills the front of target: at least one byte, large pieces past the buffer."""
+        if self.start == self.end and len(target) >= BUFFER:
+            count = os.readv(self.fd, [target])
+            if not count:
+                raise TarError("the stream ended early")
+            self.hash.update(target[:count])
+            self.bytes += count
+            return count
+        piece = self.take(len(target))
+        target[: len(piece)] = piece
+        return len(piece)
+
+    def gather(self, size):
+        """Makes size bytes stand in the buffer, if the stream has them."""
+        rest = self.end - self.start
+        self.buffer[:rest] = bytes(self.buffer[self.start : self.end])
+        self.start, self.end = 0, rest
+        while self.end < size:
+            count = os.readv(self.fd, [self.buffer[self.end :]])
+            if not count:
+                return False
+            self.hash.update(self.buffer[self.end : self.end + count])
+            self.bytes += count
+            self.end += count
+        return True
+
     def drain(self):
         """Reads what is left, which has to be zeros."""
         while self.start < self.end or self.fill():

@@ -47,7 +47,7 @@ def _import_the_rest():
     """What later children need, now that the first kernel is on its way."""
     import hashlib  # noqa: F401
 
-    from _sandcell import files  # noqa: F401
+    from _sandcell import files, pickling, state  # noqa: F401
 
     gc.freeze()
 
@@ -120,7 +120,7 @@ def _child(request, fds, setup):
     drop.set_oom_score(OOM_USER)
     os.chdir(setup["cwd"])
     if request["kind"] == "kernel":
-        _start_kernel(control, setup)
+        _start_kernel(control, setup, request.get("restore") is True)
     elif request["kind"] == "files":
         from _sandcell import files
 
@@ -143,11 +143,11 @@ def _restrict(setup):
         )
 
 
-def _start_kernel(control, setup):
+def _start_kernel(control, setup, restore):
     from _sandcell import home, kernel
 
     home.furnish(os.environ.get("HOME", ""))
     _restrict(setup)
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed()  # else every kernel draws the same numbers
-    kernel.main(control, {"cwd": setup["cwd"]})
+    kernel.main(control, {"cwd": setup["cwd"], "restore": restore})
