@@ -46,8 +46,13 @@ SANDCELL_API void sandcell_engine_options_init(sandcell_engine_options *opts, si
 /**
  * Find an engine and agree with it on an API version.
  *
- * The search order without a host: SANDCELL_HOST, DOCKER_HOST, CONTAINER_HOST, then the
- * usual sockets.  A host that was named is never replaced by another one.
+ * The search order without a host: SANDCELL_HOST, DOCKER_HOST, CONTAINER_HOST, Docker's
+ * current context, the usual sockets of Docker and Podman, and last a podman service of the
+ * user's own, which is started where podman is installed.  A host that was named, the
+ * context included, is never replaced by another one.
+ *
+ * Hosts are "unix:///path", "tcp://host:port" (with TLS as DOCKER_TLS_VERIFY and
+ * DOCKER_CERT_PATH say, or the context) and "ssh://user@host".
  *
  * @param opts        NULL for the defaults
  * @param engine_out  free with sandcell_engine_free()

@@ -212,8 +212,12 @@ int sc_container_remove(sandcell_engine *engine, const char *id, sc_deadline dea
 		if (rc == 0 || rc == SANDCELL_E_NOTFOUND)
 			return 0;
 		/* Someone else is removing it: asking again is how to wait for that. */
-		if (rc != SANDCELL_E_CONFLICT || sc_deadline_passed(deadline))
+		if (rc != SANDCELL_E_CONFLICT)
 			return sc_error_move(err_out, &why, rc);
+		if (sc_deadline_passed(deadline))
+			return sc_fail(err_out, SANDCELL_E_TIMEOUT,
+				"timed out removing container %.12s: %s", id,
+				sandcell_error_get_message(why));
 		sc_pause_ms(pause_ms, deadline);
 		pause_ms = 2 * pause_ms < REMOVE_POLL_MAX_MS ? 2 * pause_ms
 							     : REMOVE_POLL_MAX_MS;
