@@ -79,7 +79,7 @@ class Persist:
         number = header["id"]
         kernel.send({"type": "ready", "id": number})
         fds = take_fds(kernel.control, 3)
-        auxiliary = self._auxiliary()  # a fork reseeds `random`
+        auxiliary = self._auxiliary()
         reply = {"type": "reply", "id": number, "pid": 0}
         try:
             if header.get("inline") is not True:
@@ -121,15 +121,14 @@ class Persist:
             worker.join()
 
     def _save_inline(self, header, fds, auxiliary):
+        """The code's objects are asked with signals let through.  When one stops it, the end of the
+        stream without a `done` tells."""
         from _sandcell import gate
 
-        try:
-            gate.open_gate()
-            self._save(header, fds, auxiliary, lambda error: isinstance(error, KeyboardInterrupt))
-        except KeyboardInterrupt:
-            pass  # the end of the stream without a `done` tells
-        finally:
-            gate.shut_gate()
+        def stop(error):
+            return isinstance(error, KeyboardInterrupt)
+
+        gate.run(self._save, header, fds, auxiliary, stop)
 
     def _save(self, header, fds, auxiliary, stop=lambda _error: False):
         from _sandcell import frames, state
@@ -150,6 +149,7 @@ class Persist:
             if type(name) is str and name not in NOT_SAVED and name not in exclude
         ]
         report = {"cell": header.get("cell", 0), **self._about(values), "excluded": sorted(exclude)}
+        report["threads"] = auxiliary.pop("threads")
         saver.save(self._setup(), values, self._extras(auxiliary), report)
         os.close(fds[1])
         fds.pop(1)
@@ -186,13 +186,12 @@ class Persist:
             "python": VERSION,
             "implementation": sys.implementation.name,
             "modules": modules,
-            "threads": [thread.name[:100] for thread in threading.enumerate()[1:100]],
         }
 
     @staticmethod
     def _auxiliary():
-        """The state of the random generators that are loaded."""
-        found = {}
+        """What a fork changes: the state of the random generators that are loaded, and the threads."""
+        found = {"threads": [thread.name[:100] for thread in threading.enumerate()[1:100]]}
         for name, getter in (("random", "getstate"), ("numpy.random", "get_state")):
             if name in sys.modules:
                 try:

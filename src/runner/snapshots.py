@@ -75,14 +75,14 @@ class Saving:
         pid = header.get("pid")
         if not self.inline and procs.is_child(self.python.uid, pid):
             self.pid = pid
-        elif not self.inline:
-            self.link.read_last_words()  # it may have ended by now
+        else:
+            self.link.read_last_words()  # it has ended by now
         if self.stopping:
             self._finish(self.stopping, self.stopping.encode())
         elif header.get("status") == "error":
             self._finish("error", ("%.500s" % header.get("reason")).encode("utf-8", "replace"))
-        elif not self.inline and not self.pid and not self.done:
-            self._finish("error", b"the fork that was to save the state has ended")
+        elif not self.pid and not self.done:
+            self._finish("error", b"saving has ended early")
         self.python.release(self.call)
 
     def on_kernel_ended(self, text):
@@ -139,8 +139,6 @@ class Saving:
                 self._finish("error", b"the state was cut inside the container")
             else:
                 self._finish("ok", parts.get("report", b""), sha256=str(header.get("sha256"))[:64])
-        elif self.inline:
-            self._finish("error", b"saving was interrupted")
 
     def stop(self, reason):
         """While the kernel is at it, it has to come to an end with that first."""
