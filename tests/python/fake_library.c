@@ -68,6 +68,7 @@ struct sandcell_session {
 	void *wait_user;
 	struct text log;
 	char *json;
+	int warns;
 };
 
 /* How many objects there are: engines, sessions, results, errors. */
@@ -279,6 +280,7 @@ int sandcell_session_open(sandcell_engine *engine, const sandcell_session_option
 		free(session);
 		return fail(err_out, stopped ? SANDCELL_E_CALLBACK : fake_open_code);
 	}
+	session->warns = opts->image && strcmp(opts->image, "warns") == 0;
 	note_options(&session->log, opts);
 	count(1, 1);
 	*session_out = session;
@@ -300,14 +302,15 @@ const char *sandcell_session_get_name(const sandcell_session *session)
 const char *sandcell_session_get_json(const sandcell_session *session)
 {
 	sandcell_session *mine = (sandcell_session *)session;
-	size_t size = session->log.len + 32;
+	size_t size = session->log.len + 64;
 
 	free(mine->json);
 	mine->json = malloc(size);
 	if (!mine->json)
 		abort();
-	(void)snprintf(mine->json, size, "{\"log\": [%s]}",
-		session->log.data ? session->log.data : "");
+	(void)snprintf(mine->json, size, "{\"log\": [%s], \"warnings\": [%s]}",
+		session->log.data ? session->log.data : "",
+		session->warns ? "\"no limit\"" : "");
 	return mine->json;
 }
 

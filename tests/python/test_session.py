@@ -118,6 +118,20 @@ def test_options_that_make_no_sense_are_refused(options, fake):
     assert fake.live()["sessions"] == before["sessions"]
 
 
+def test_warnings_of_the_library_are_told():
+    import asyncio
+
+    async def main():
+        async with sandcell.AsyncSession("warns"):
+            pass
+
+    with pytest.warns(sandcell.SandcellWarning, match="no limit") as told:
+        sandcell.Session("warns").close()
+    assert told[0].filename == __file__
+    with pytest.warns(sandcell.SandcellWarning, match="no limit"):
+        asyncio.run(main())
+
+
 def test_unknown_option_is_a_type_error():
     with pytest.raises(TypeError):
         sandcell.Session(memori="1g")

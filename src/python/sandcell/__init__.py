@@ -33,6 +33,7 @@ from ._errors import (
     OutOfMemoryError,
     ProtocolError,
     SandcellError,
+    SandcellWarning,
     SessionClosedError,
     SessionGoneError,
 )
@@ -78,6 +79,7 @@ __all__ = [
     "ProtocolError",
     "SandboxExecResult",
     "SandcellError",
+    "SandcellWarning",
     "Session",
     "SessionClosedError",
     "SessionGoneError",

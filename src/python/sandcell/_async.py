@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
+import warnings
 import weakref
 from typing import (
     TYPE_CHECKING,
@@ -28,7 +29,7 @@ from typing import (
 from . import _cleanup
 from ._calls import QUEUED_PIECES, Code, as_bytes, cli_options, execute_options
 from ._engine import Engine, get_engine
-from ._errors import SessionClosedError
+from ._errors import SandcellWarning, SessionClosedError
 from ._native import NativeSession, Ticket
 from ._options import SessionOptions
 from ._output import Decoder, Forward
@@ -196,6 +197,7 @@ class AsyncSession:
         self._closed = True
         native = self._native
         if native is not None:
+            native.give_up()  # at once: the thread for the rest may be long in coming
             await run_in_thread(native.close)
             if self._finalizer is not None:
                 self._finalizer.detach()
@@ -219,6 +221,8 @@ class AsyncSession:
             self._finalizer.atexit = False
             engine = self._engine
             await run_in_thread(lambda: native.open(get_engine(engine)), native.give_up)
+            for warning in native.warnings:
+                warnings.warn(warning, SandcellWarning, stacklevel=2)
         return self._native
 
     # ---- calls ----

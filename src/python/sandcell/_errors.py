@@ -22,6 +22,10 @@ class SandcellError(Exception):
     hint: Optional[str] = None
 
 
+class SandcellWarning(UserWarning):
+    """A session that was opened, but not quite as asked for; see ``describe()``."""
+
+
 class OutOfMemoryError(SandcellError, MemoryError):
     """The host is out of memory."""
 

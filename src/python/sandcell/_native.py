@@ -10,7 +10,7 @@ import json
 import os
 import threading
 from ctypes import byref, c_void_p
-from typing import Any, Dict, Optional, Type, TypeVar
+from typing import Any, Dict, List, Optional, Type, TypeVar
 
 from . import _cleanup, _ffi
 from ._engine import Engine, take_text
@@ -44,6 +44,7 @@ class NativeSession:
         self.pid = os.getpid()
         self.name = options.name or ""
         self.container = ""
+        self.warnings: List[str] = []
         self._options = options
         self._engine: Optional[Engine] = None
         self._watch = Watch()
@@ -82,6 +83,7 @@ class NativeSession:
                 self.name = lib.sandcell_session_get_name(self._pointer).decode()
                 container = lib.sandcell_session_get_container(self._pointer)
                 self.container = container.decode()
+                self.warnings = self._read_json().get("warnings", [])
         if self._closing:
             self.discard()
             lib.sandcell_error_free(error)
@@ -183,7 +185,10 @@ class NativeSession:
         self._check_caller()
         with self._lock:
             self._check_open()
-            return json.loads(lib.sandcell_session_get_json(self._pointer) or b"{}")
+            return self._read_json()
+
+    def _read_json(self) -> Dict[str, Any]:
+        return json.loads(lib.sandcell_session_get_json(self._pointer) or b"{}")
 
     def names(self) -> Any:
         return self._ask(lib.sandcell_names)

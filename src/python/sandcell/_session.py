@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import warnings
 import weakref
 from typing import (
     TYPE_CHECKING,
@@ -21,6 +22,7 @@ from typing import (
 from . import _cleanup
 from ._calls import QUEUED_PIECES, Code, as_bytes, cli_options, execute_options
 from ._engine import Engine, get_engine
+from ._errors import SandcellWarning
 from ._native import NativeSession, Ticket
 from ._options import SessionOptions
 from ._output import Decoder, Forward, OnOutput
@@ -47,7 +49,8 @@ class Session:
 
     ``options`` are the fields of SessionOptions.  Calls from several threads wait for each
     other; ``interrupt()`` may come from any.  Ctrl-C stops the code in the container, and
-    then raises KeyboardInterrupt here; the session stays usable.
+    then raises KeyboardInterrupt here; the session stays usable.  What was granted, but not
+    as asked for, is a SandcellWarning.
     """
 
     def __init__(
@@ -64,6 +67,8 @@ class Session:
         self._finalizer.atexit = False  # the clean-up sees to all of them at once
         native = self._native
         run_aside(lambda: native.open(get_engine(engine)), native.give_up)
+        for warning in native.warnings:
+            warnings.warn(warning, SandcellWarning, stacklevel=2)
 
     def __enter__(self) -> "Self":
         return self

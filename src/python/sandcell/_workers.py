@@ -6,6 +6,7 @@ An exit never waits for them: the clean-up closes the sessions, and so ends thei
 
 from __future__ import annotations
 
+import _thread
 import contextvars
 import queue
 import threading
@@ -40,7 +41,8 @@ class _Pool:
 
     def _start(self) -> None:
         try:
-            threading.Thread(target=self._work, name="sandcell", daemon=True).start()
+            # threading.Thread.start() waits for the thread to run, in an event loop, too.
+            _thread.start_new_thread(self._work, ())
         except RuntimeError:  # no more threads, or the interpreter is ending: do it here
             with self._lock:
                 self._threads -= 1
@@ -95,7 +97,7 @@ def run_aside(function: Callable[[], _T], cancel: Optional[Callable[[], Any]] = 
     handlers.  When one of those raises, ``cancel`` is called and the function's end awaited
     (another exception ends that as well).  Other threads just call the function.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if threading.get_ident() != threading.main_thread().ident:
         return function()
     outcome = _Outcome()
     context = contextvars.copy_context()
