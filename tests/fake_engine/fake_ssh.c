@@ -5,10 +5,9 @@
  * arguments go to the file FAKE_SSH_LOG, one to a line.  With FAKE_SSH_FAIL it says that
  * and fails.
  */
-#include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -37,25 +36,37 @@ static int connect_socket(void)
 	return connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0 ? fd : -1;
 }
 
-/* Moves what there is; false at the end. */
-static int move(int from, int to)
+/* Until one side ends. */
+static void move_all(int from, int to)
 {
-	static char piece[65536];
-	ssize_t n = read(from, piece, sizeof(piece));
+	char piece[65536];
+	ssize_t n;
 
-	for (ssize_t done = 0; done < n;) {
-		ssize_t m = write(to, piece + done, (size_t)(n - done));
-		if (m <= 0)
-			return 0;
-		done += m;
+	while ((n = read(from, piece, sizeof(piece))) > 0) {
+		for (ssize_t done = 0; done < n;) {
+			ssize_t m = write(to, piece + done, (size_t)(n - done));
+			if (m <= 0)
+				return;
+			done += m;
+		}
 	}
-	return n > 0;
+}
+
+/* A thread for each way, so that neither waits for the other. */
+static void *move_up(void *user)
+{
+	int fd = *(const int *)user;
+
+	move_all(STDIN_FILENO, fd);
+	(void)shutdown(fd, SHUT_WR);
+	return NULL;
 }
 
 int main(int argc, char **argv)
 {
 	const char *complaint = getenv("FAKE_SSH_FAIL");
-	struct pollfd entries[2] = {{.fd = 0, .events = POLLIN}, {.events = POLLIN}};
+	pthread_t up;
+	int fd;
 
 	(void)argc;
 	log_arguments(argv);
@@ -63,18 +74,11 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "%s\n", complaint);
 		return FAILED;
 	}
-	entries[1].fd = connect_socket();
-	if (entries[1].fd < 0) {
+	fd = connect_socket();
+	if (fd < 0 || pthread_create(&up, NULL, move_up, &fd) != 0) {
 		perror("FAKE_SSH_SOCKET");
 		return FAILED;
 	}
-	for (int fd = entries[1].fd; poll(entries, 2, -1) > 0;) {
-		if (entries[0].revents && !move(0, fd)) {
-			(void)shutdown(fd, SHUT_WR);
-			entries[0].fd = -1;
-		}
-		if (entries[1].revents && !move(fd, 1))
-			break;
-	}
+	move_all(fd, STDOUT_FILENO);
 	return EXIT_SUCCESS;
 }
