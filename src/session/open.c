@@ -7,17 +7,14 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "engine/container.h"
-#include "engine/exec.h"
 #include "engine/info.h"
-#include "session/call.h"
+#include "session/connect.h"
 #include "session/console.h"
-#include "session/limits.h"
 #include "session/runner_source.h"
 #include "session/spec.h"
+#include "session/summary.h"
 
-#define PROTOCOL_VERSION 1
-#define NONCE_DIGITS	 32
-#define CLIENT_DIGITS	 16
+#define NONCE_DIGITS 32
 /* How long a container that has failed may take to say why. */
 #define LAST_WORDS_MS 500
 #define REMOVE_MS     30000
@@ -85,13 +82,6 @@ static int explain_start(struct opening *o, int rc, sandcell_error **err_out)
 		hint[0] ? ": " : "", hint);
 }
 
-static int warn(sandcell_session *s, json_t *text, sandcell_error **err_out)
-{
-	if (json_array_append_new(s->warnings, text) < 0)
-		return sc_fail_nomem(err_out);
-	return 0;
-}
-
 /* A volume that the image declares is a directory on the engine's disk, which has no quota.
  */
 static int check_volumes(struct opening *o, sandcell_error **err_out)
@@ -105,7 +95,7 @@ static int check_volumes(struct opening *o, sandcell_error **err_out)
 		const char *type = sc_json_get_str(mount, "Type", "");
 
 		if (rc == 0 && strcmp(type, "volume") == 0)
-			rc = warn(o->s,
+			rc = sc_session_warn(o->s,
 				json_sprintf(
 					"the image declares the volume '%s', whose size is "
 					"not limited",
@@ -301,105 +291,7 @@ static int start(struct opening *o, sandcell_error **err_out)
 	return sc_console_send(&o->console, o->deadline, err_out);
 }
 
-static int connect_channel(struct opening *o, sandcell_error **err_out)
-{
-	sandcell_session *s = o->s;
-	sc_autojson *body = NULL;
-	sc_autofree char *exec = NULL;
-	sc_stream *stream = NULL;
-	int rc;
-
-	rc = sc_spec_connector(&body, err_out);
-	if (rc == 0)
-		rc = sc_exec_create(
-			s->engine, s->container, body, o->deadline, &exec, err_out);
-	if (rc == 0)
-		rc = sc_exec_start(s->engine, exec, o->deadline, &stream, err_out);
-	if (rc < 0)
-		return rc;
-	rc = sc_channel_new(stream, s->wake_fd, &s->channel, err_out);
-	if (rc == 0)
-		sc_channel_set_wait(s->channel, s->config.on_wait, s->config.wait_user);
-	return rc;
-}
-
-/* ---- greet ---- */
-
-static int send_hello(sc_channel *channel, sandcell_error **err_out)
-{
-	char client[CLIENT_DIGITS + 1];
-	sc_autojson *header = NULL;
-	int rc;
-
-	rc = sc_random_hex(client, CLIENT_DIGITS, err_out);
-	if (rc < 0)
-		return rc;
-	header = json_pack("{s:s, s:i, s:s}", "type", "hello", "protocol", PROTOCOL_VERSION,
-		"client", client);
-	if (!header)
-		return sc_fail_nomem(err_out);
-	return sc_channel_send_frame(channel, header, err_out);
-}
-
-static int ask_ready(struct opening *o, sandcell_error **err_out)
-{
-	sc_channel *channel = o->s->channel;
-	uint64_t id = sc_channel_next_id(channel);
-	sc_autojson *header =
-		json_pack("{s:s, s:I}", "type", "ready", "id", (json_int_t)id);
-	int rc;
-
-	if (!header)
-		return sc_fail_nomem(err_out);
-	rc = sc_call_init(&o->ready, id, header, NULL, 0, NULL, NULL, err_out);
-	o->ready.stoppable = true;
-	if (rc == 0)
-		rc = sc_call_run(channel, &o->ready, o->deadline, err_out);
-	if (rc == 0)
-		rc = sc_call_check(&o->ready, "setting up Python", err_out);
-	return rc;
-}
-
-static int check_hello(const sc_channel *channel, sandcell_error **err_out)
-{
-	int64_t protocol = sc_json_get_int(sc_channel_hello(channel), "protocol", 0);
-
-	if (protocol == PROTOCOL_VERSION)
-		return 0;
-	return sc_fail(err_out, SANDCELL_E_PROTOCOL,
-		"the supervisor speaks protocol %" PRId64 ", not %d", protocol,
-		PROTOCOL_VERSION);
-}
-
-static int greet(struct opening *o, sandcell_error **err_out)
-{
-	sc_channel *channel = o->s->channel;
-	int rc;
-
-	rc = send_hello(channel, err_out);
-	if (rc == 0)
-		rc = ask_ready(o, err_out);
-	if (rc == 0)
-		rc = check_hello(channel, err_out);
-	return rc;
-}
-
 /* ---- what was granted ---- */
-
-static int check_limits(struct opening *o, sandcell_error **err_out)
-{
-	sandcell_session *s = o->s;
-	const json_t *in_force = sc_json_get_obj(o->ready.result, "limits");
-	int dropped = sc_limits_compare(&s->config.limits, in_force, s->warnings);
-
-	if (dropped == SANDCELL_E_NOMEM)
-		return sc_fail_nomem(err_out);
-	if (dropped == 0 || !s->config.strict_limits)
-		return 0;
-	const json_t *first =
-		json_array_get(s->warnings, json_array_size(s->warnings) - (size_t)dropped);
-	return sc_fail(err_out, SANDCELL_E_LIMIT, "%s", json_string_value(first));
-}
 
 /*
  * The other half of the write probe: an engine that maps user ids (userns-remap, rootless)
@@ -422,87 +314,6 @@ static int check_mapping(struct opening *o, sandcell_error **err_out)
 		workspace->path, workspace->owner, seen, workspace->uid, workspace->uid);
 }
 
-static int check_preload(struct opening *o, sandcell_error **err_out)
-{
-	json_t *errors = sc_json_get_obj(o->ready.result, "preload_errors");
-	const char *name = NULL;
-	json_t *why = NULL;
-	int rc = 0;
-
-	json_object_foreach (errors, name, why) {
-		const char *text = json_string_value(why);
-
-		if (rc == 0)
-			rc = warn(o->s,
-				json_sprintf("preload of '%s': %s", name,
-					text ? text : "not possible"),
-				err_out);
-	}
-	return rc;
-}
-
-static int check_peercred(struct opening *o, sandcell_error **err_out)
-{
-	if (sc_json_get_bool(sc_channel_hello(o->s->channel), "peercred", true))
-		return 0;
-	return warn(o->s,
-		json_string(
-			"this OCI runtime does not tell who connects to a socket, so no "
-			"other client can attach to the session"),
-		err_out);
-}
-
-static json_t *make_summary(const struct opening *o)
-{
-	const sandcell_session *s = o->s;
-	const struct sc_config *config = &s->config;
-	const json_t *hello = sc_channel_hello(s->channel);
-	const char *path = config->workspace.path;
-	const json_t *in_force = sc_json_get_obj(o->ready.result, "limits");
-
-	return json_pack("{s:s, s:s, s:b, s:s, s:s, s:s, s:s, s:o, s:s?, s:b, s:s, s:I, "
-			 "s:{s:o, s:o}, s:i, s:o}",
-		"name", config->name, "container", s->container, "named", config->named,
-		"engine", sc_engine_kind(s->engine), "host", sc_engine_host(s->engine),
-		"image", config->image, "python",
-		sc_json_get_str(hello, "python", "unknown"), "user",
-		json_sprintf("%u:%u", config->workspace.uid, config->workspace.gid),
-		"workspace", path, "workspace_read_only", config->workspace.read_only,
-		"network", config->network, "lease_ms", (json_int_t)config->lease_ms,
-		"limits", "asked", sc_limits_json(&config->limits), "in_force",
-		in_force ? json_deep_copy(in_force) : json_object(), "landlock",
-		(int)sc_json_get_int(o->ready.result, "landlock", 0), "warnings",
-		json_deep_copy(s->warnings));
-}
-
-static int summarize(struct opening *o, sandcell_error **err_out)
-{
-	sc_autojson *summary = NULL;
-	sc_autobuf text = SC_BUF_INIT(SC_MAX_TEXT);
-	int rc;
-
-	rc = check_mapping(o, err_out);
-	if (rc == 0)
-		rc = check_volumes(o, err_out);
-	if (rc == 0)
-		rc = check_preload(o, err_out);
-	if (rc == 0)
-		rc = check_peercred(o, err_out);
-	if (rc == 0)
-		rc = check_limits(o, err_out);
-	if (rc < 0)
-		return rc;
-	summary = make_summary(o);
-	if (!summary)
-		return sc_fail_nomem(err_out);
-	rc = sc_json_dump(summary, &text, err_out);
-	if (rc < 0)
-		return rc;
-	sc_free(o->s->json);
-	o->s->json = sc_buf_take(&text, NULL);
-	return o->s->json ? 0 : sc_fail_nomem(err_out);
-}
-
 /* ---- all of it ---- */
 
 static int bring_up(struct opening *o, sandcell_error **err_out)
@@ -515,14 +326,17 @@ static int bring_up(struct opening *o, sandcell_error **err_out)
 	if (rc == 0)
 		rc = check_wait(o, err_out);
 	if (rc == 0)
-		rc = connect_channel(o, err_out);
+		rc = sc_connect(o->s, o->deadline, err_out);
 	if (rc == 0)
-		rc = greet(o, err_out);
+		rc = sc_greet(o->s, &o->ready, o->deadline, err_out);
 	if (rc == SANDCELL_E_CALLBACK)
 		return rc;
 	if (rc < 0)
 		return explain_start(o, rc, err_out);
-	return summarize(o, err_out);
+	rc = check_mapping(o, err_out);
+	if (rc == 0)
+		rc = check_volumes(o, err_out);
+	return rc < 0 ? rc : sc_session_summarize(o->s, o->ready.result, err_out);
 }
 
 int sc_session_start(sandcell_session *s, sc_deadline deadline, sandcell_error **err_out)

@@ -155,9 +155,11 @@ static int session_new(
 	sc_owner_self(&s->owner);
 	(void)pthread_mutex_init(&s->lock, NULL);
 	s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (s->wake_fd < 0) {
+	int rc = s->wake_fd < 0 ? sc_fail_errno(err_out, SANDCELL_E_FAIL, errno, "eventfd")
+				: sc_random_hex(s->client, SC_CLIENT_DIGITS, err_out);
+	if (rc < 0) {
 		sc_session_free(s);
-		return sc_fail_errno(err_out, SANDCELL_E_FAIL, errno, "eventfd");
+		return rc;
 	}
 	*out = s;
 	return 0;

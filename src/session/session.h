@@ -31,6 +31,8 @@ enum session_state {
 	SESSION_CLOSED = 1 << 4, /* for good */
 };
 
+#define SC_CLIENT_DIGITS 16
+
 struct sandcell_session {
 	sandcell_engine *engine; /* outlives the session */
 	struct sc_config config;
@@ -46,7 +48,8 @@ struct sandcell_session {
 	char *container; /* id; NULL while there is none */
 	char *nonce;	 /* label that tells this container from every other */
 	sc_channel *channel;
-	uint64_t call_began_ns; /* the engine's wall clock, for past events */
+	char client[SC_CLIENT_DIGITS + 1]; /* how the supervisor knows us */
+	uint64_t call_began_ns;		   /* the engine's wall clock, for past events */
 	bool replaced;	  /* the container took the place of a lost one; not yet told */
 	json_t *warnings; /* of opening the container */
 	char *json;	  /* sandcell_session_get_json() */
