@@ -171,6 +171,7 @@ START_TEST(the_trail_says_why_each_place_failed)
 	sandcell_error *err = NULL;
 
 	forget_environment();
+	char *old_path = strdup(getenv("PATH"));
 	(void)setenv("PATH", "/nowhere", 1); /* no podman */
 	(void)snprintf(stale, sizeof(stale), "%s/stale.sock", dir);
 	(void)snprintf(plain, sizeof(plain), "%s/plain.file", dir);
@@ -185,6 +186,8 @@ START_TEST(the_trail_says_why_each_place_failed)
 		ck_assert_msg(strstr(sandcell_error_get_message(err), reasons[i]) != NULL,
 			"no '%s' in '%s'", reasons[i], sandcell_error_get_message(err));
 	expect_error(&err, SANDCELL_E_CONNECT, "no engine found");
+	(void)setenv("PATH", old_path, 1);
+	free(old_path);
 	(void)unlink(stale);
 	(void)unlink(plain);
 	tidy();
