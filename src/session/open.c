@@ -15,11 +15,13 @@
 #include "session/summary.h"
 
 #define NONCE_DIGITS 32
-/* How long a container that has failed may take to say why. */
-#define LAST_WORDS_MS 500
-#define REMOVE_MS     30000
-#define MODULES_MAX   64
-#define SETUP_ID      1
+/* How long a container may take to say why: one that has let go of the connector, and one
+ * that the engine refused something for, which may well be healthy. */
+#define LAST_WORDS_MS	 500
+#define REFUSED_WORDS_MS 100
+#define REMOVE_MS	 30000
+#define MODULES_MAX	 64
+#define SETUP_ID	 1
 
 /* One attempt to open a container. */
 struct opening {
@@ -67,7 +69,8 @@ static const char *hint_for(const char *text)
 static int explain_start(struct opening *o, int rc, sandcell_error **err_out)
 {
 	sandcell_session *s = o->s;
-	sc_deadline patience = sc_deadline_in_ms(o->started ? LAST_WORDS_MS : 0);
+	uint64_t ms = s->channel ? LAST_WORDS_MS : REFUSED_WORDS_MS;
+	sc_deadline patience = sc_deadline_in_ms(o->started ? ms : 0);
 	const char *words = sc_console_words(&o->console, patience);
 	const char *heard = s->channel ? sc_channel_complaints(s->channel) : "";
 	const char *said = words[0] ? words : heard;

@@ -437,6 +437,51 @@ START_TEST(a_missing_image_is_named)
 }
 END_TEST
 
+/* ---- many at once ---- */
+
+#define THREADS 6
+
+/* Opens two sessions in turn; each must answer with what it alone was told. */
+static void *use_two_sessions(void *user)
+{
+	const size_t number = (size_t)(uintptr_t)user;
+	const sandcell_session_options opts = {.struct_size = sizeof(opts)};
+
+	for (size_t i = 0; i < 2; i++) {
+		sandcell_session *mine = NULL;
+		sandcell_result *result = NULL;
+		char code[64];
+		char want[32];
+
+		OK(sandcell_session_open(engine, &opts, &mine, &err));
+		(void)snprintf(code, sizeof(code), "x = %zu", number * 100 + i);
+		OK(sandcell_execute(mine, code, strlen(code), NULL, &result, &err));
+		sandcell_result_free(result);
+		OK(sandcell_execute(mine, "x * 2", 5, NULL, &result, &err));
+		(void)snprintf(want, sizeof(want), "%zu", (number * 100 + i) * 2);
+		ck_assert_str_eq(sandcell_result_get_output(result, NULL), want);
+		sandcell_result_free(result);
+		OK(sandcell_session_close(mine, &err));
+		sandcell_session_free(mine);
+	}
+	return NULL;
+}
+
+START_TEST(sessions_of_many_threads_do_not_mix)
+{
+	pthread_t threads[THREADS];
+
+	real_open(getenv("REAL_HOST"));
+	for (size_t i = 0; i < THREADS; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, use_two_sessions,
+					 (void *)(uintptr_t)i),
+			0);
+	for (size_t i = 0; i < THREADS; i++)
+		ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+	finish();
+}
+END_TEST
+
 /* ---- what the code sees ---- */
 
 START_TEST(the_environment_is_ours_and_the_callers)
@@ -480,4 +525,5 @@ REAL_MAIN("session", state_lives_from_call_to_call, output_is_kept_apart_and_byt
 	a_container_removed_between_calls_is_replaced, reset_forgets_all_but_files,
 	closing_is_final_and_may_be_repeated, closing_ends_a_call_of_another_thread,
 	a_name_belongs_to_one_session, a_missing_image_is_named,
-	the_environment_is_ours_and_the_callers, preloaded_modules_are_there)
+	sessions_of_many_threads_do_not_mix, the_environment_is_ours_and_the_callers,
+	preloaded_modules_are_there)

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -27,10 +28,27 @@ struct fake_runner {
 	int (*on_frame)(fake_runner *runner, const sc_frame *frame);
 	void *user;
 
-	int fd;		      /* of the connection that is served */
+	/* Hangs up when so many bytes were sent over one connection; 0: never. */
+	size_t cut_at;
+
+	int fd;	     /* of the connection that is served */
+	size_t sent; /* over it */
+	pthread_mutex_t lock;
+	int main_fd;	      /* of the attached main process; -1: none */
 	atomic_int sessions;  /* connections so far */
 	atomic_size_t source; /* bytes of the runner that came in */
 };
+
+static inline int runner_put(fake_runner *r, const void *data, size_t len)
+{
+	bool cut = r->cut_at && r->sent + len >= r->cut_at;
+	size_t now = cut ? r->cut_at - r->sent : len;
+
+	r->sent += now;
+	if (send(r->fd, data, now, MSG_NOSIGNAL) != (ssize_t)now)
+		return -1;
+	return cut ? -1 : 0;
+}
 
 /* Writes bytes as the engine frames them: stream 1 is stdout, 2 is stderr. */
 static inline int runner_say(fake_runner *r, int stream, const void *data, size_t len)
@@ -39,9 +57,8 @@ static inline int runner_say(fake_runner *r, int stream, const void *data, size_
 		(unsigned char)(len >> 24), (unsigned char)(len >> 16),
 		(unsigned char)(len >> 8), (unsigned char)len};
 
-	if (send(r->fd, head, sizeof(head), MSG_NOSIGNAL) != (ssize_t)sizeof(head))
-		return -1;
-	return send(r->fd, data, len, MSG_NOSIGNAL) == (ssize_t)len ? 0 : -1;
+	int rc = runner_put(r, head, sizeof(head));
+	return rc < 0 ? rc : runner_put(r, data, len);
 }
 
 /* Sends one frame; takes the header over. */
@@ -126,10 +143,23 @@ static inline void runner_serve(int fd, void *user)
 
 	atomic_fetch_add(&r->sessions, 1);
 	r->fd = fd;
+	r->sent = 0;
 	sc_decoder_init(&decoder, runner_frame, r);
 	while (rc == 0 && (n = runner_receive(fd, bytes, sizeof(bytes))) > 0)
 		rc = sc_decoder_feed(&decoder, bytes, n, NULL);
 	sc_decoder_clear(&decoder);
+	/* The supervisor is the main process. */
+	(void)pthread_mutex_lock(&r->lock);
+	if (r->main_fd >= 0)
+		(void)shutdown(r->main_fd, SHUT_RDWR);
+	(void)pthread_mutex_unlock(&r->lock);
+}
+
+static inline void runner_set_main(fake_runner *r, int fd)
+{
+	(void)pthread_mutex_lock(&r->lock);
+	r->main_fd = fd;
+	(void)pthread_mutex_unlock(&r->lock);
 }
 
 /* The stream for attach: swallows the source until the other side is gone. */
@@ -147,8 +177,10 @@ static inline void runner_main(int fd, void *user)
 		(void)send(fd, r->words, len, MSG_NOSIGNAL);
 		return;
 	}
+	runner_set_main(r, fd);
 	while ((n = runner_receive(fd, bytes, sizeof(bytes))) > 0)
 		atomic_fetch_add(&r->source, n);
+	runner_set_main(r, -1);
 }
 
 /* Puts the runner behind every exec and attach of the engine. */
@@ -163,6 +195,8 @@ static inline void runner_install(fake_engine *fake, fake_runner *runner)
 		.stream = runner_serve,
 		.user = runner};
 
+	(void)pthread_mutex_init(&runner->lock, NULL);
+	runner->main_fd = -1;
 	fake_on(fake, &attach);
 	fake_on(fake, &exec);
 }

@@ -363,6 +363,42 @@ START_TEST(an_end_without_a_reason_is_lost)
 }
 END_TEST
 
+/* Hangs up within the reply to a call: after so many bytes of it. */
+static size_t cut_reply_at;
+
+static int answer_in_part(fake_runner *r, const sc_frame *frame)
+{
+	r->sent = 0;
+	r->cut_at = cut_reply_at;
+	int rc = answer(r, frame);
+	r->cut_at = 0;
+	return rc;
+}
+
+/* Success may only be told when the whole result has come. */
+START_TEST(a_cut_at_any_byte_of_the_reply_is_no_success)
+{
+	cut_reply_at = 0;
+	begin_with(answer_in_part);
+	fake_reply(fake, "GET /events", 200, EVENT("die", "\"exitCode\":\"137\""));
+	expect_status(execute("x", NULL), SANDCELL_RESULT_OK, NULL);
+	/* Ids differ in length, so the very last bytes are not cut. */
+	size_t total = runner.sent - 30;
+	for (size_t n = 1; n < total; n++) {
+		cut_reply_at = n;
+		sandcell_result *result = execute("x", NULL);
+		ck_assert_int_eq(sandcell_result_get_success(result), 0);
+		ck_assert_int_eq(sandcell_result_get_state_preserved(result), 0);
+		ck_assert_int_eq(sandcell_result_get_container_restarted(result), 1);
+		expect_status(result, SANDCELL_RESULT_SIGNALED, "signal 9");
+		ck_assert_int_eq(fake_left(fake), 1);
+	}
+	cut_reply_at = 0;
+	expect_status(execute("x", NULL), SANDCELL_RESULT_OK, NULL);
+	end();
+}
+END_TEST
+
 START_TEST(a_loss_opens_another_container)
 {
 	begin_with(hang_up_once);
@@ -594,8 +630,8 @@ UNIT_MAIN("execute", output_and_result_arrive, options_reach_the_supervisor,
 	a_callback_hears_everything_and_cannot_call_back, a_callback_can_stop_the_call,
 	another_thread_interrupts, an_interrupt_between_calls_hits_no_call,
 	a_killed_container_is_signaled, an_oom_of_the_container_is_oom,
-	an_end_without_a_reason_is_lost, a_loss_opens_another_container,
-	a_container_that_cannot_be_replaced_is_tried_again,
+	an_end_without_a_reason_is_lost, a_cut_at_any_byte_of_the_reply_is_no_success,
+	a_loss_opens_another_container, a_container_that_cannot_be_replaced_is_tried_again,
 	a_hostile_container_is_removed_and_replaced,
 	a_flood_costs_no_more_than_what_is_kept, the_host_keeps_a_deadline_of_its_own,
 	an_interrupt_that_nobody_heeds_ends_the_container,

@@ -490,6 +490,32 @@ START_TEST(a_cut_at_any_byte_leaves_nothing)
 }
 END_TEST
 
+/* Every byte of the supervisor's side of it. */
+START_TEST(a_supervisor_that_dies_at_any_byte_leaves_nothing)
+{
+	size_t total = 0;
+
+	begin();
+	close_session(open_session(NULL));
+	total = runner.sent;
+	end();
+	ck_assert_uint_gt(total, 300);
+	for (size_t n = 1; n < total; n++) {
+		sandcell_session *s = NULL;
+		sandcell_error *err = NULL;
+
+		begin();
+		runner.cut_at = n;
+		int rc = try_open(NULL, &s, &err);
+		ck_assert_msg(rc == SANDCELL_E_GONE, "cut at %zu: %d %s", n, rc,
+			sandcell_error_get_message(err));
+		ck_assert_int_eq(fake_left(fake), 0);
+		sandcell_error_free(err);
+		end();
+	}
+}
+END_TEST
+
 /* ---- forks ---- */
 
 START_TEST(a_forked_child_may_only_free)
@@ -527,4 +553,5 @@ UNIT_MAIN("open", a_session_opens_and_closes, each_step_comes_in_its_turn,
 	a_setup_that_fails_says_why, another_protocol_is_refused, garbage_is_no_supervisor,
 	silence_ends_at_the_deadline, the_caller_can_stop_an_open,
 	a_container_whose_id_never_came_is_removed_if_it_is_ours,
-	a_cut_at_any_byte_leaves_nothing, a_forked_child_may_only_free)
+	a_cut_at_any_byte_leaves_nothing, a_supervisor_that_dies_at_any_byte_leaves_nothing,
+	a_forked_child_may_only_free)
