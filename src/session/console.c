@@ -61,6 +61,9 @@ int sc_console_send(
 			listen_in(console);
 			rc = sc_fd_wait(
 				sc_stream_fd(console->stream), events, deadline, err_out);
+			if (rc == 0)
+				rc = sc_fail(err_out, SANDCELL_E_TIMEOUT,
+					"the container takes its input too slowly");
 		}
 		if (rc == SC_STREAM_END || (rc >= 0 && console->ended))
 			rc = sc_fail(err_out, SANDCELL_E_GONE,
