@@ -690,6 +690,60 @@ START_TEST(odd_info_is_an_error_not_a_crash)
 }
 END_TEST
 
+/* ---- cut connections ---- */
+
+/* What a session does; the name is known beforehand, so that its owner can clean up. */
+static int whole_life(sandcell_error **err_out)
+{
+	sc_autojson *body = json_object();
+	sc_autofree char *id = NULL;
+	sc_autofree char *exec = NULL;
+	sc_stream *stream = NULL;
+	struct sc_exec_state state;
+	int rc;
+
+	rc = sc_container_create(engine, "n", body, soon(), &id, NULL, err_out);
+	if (rc == 0)
+		rc = sc_container_start(engine, id, soon(), err_out);
+	if (rc == 0)
+		rc = sc_exec_create(engine, id, body, soon(), &exec, err_out);
+	if (rc == 0)
+		rc = sc_exec_start(engine, exec, soon(), &stream, err_out);
+	sc_stream_free(stream);
+	if (rc == 0)
+		rc = sc_exec_wait(engine, exec, soon(), &state, err_out);
+	return rc;
+}
+
+START_TEST(a_cut_at_any_byte_leaves_no_container_and_no_descriptor)
+{
+	size_t before = fake_open_fds();
+	long long total = 1;
+
+	for (long long at = 0; at < total; at++) {
+		sandcell_error *err = NULL;
+		begin();
+		long long sent = fake_sent(fake);
+		if (at > 0)
+			fake_cut_at(fake, at - 1);
+		int rc = whole_life(&err);
+		if (at == 0) {
+			ck_assert_int_eq(rc, 0);
+			total = fake_sent(fake) - sent + 1;
+		}
+		ck_assert_int_eq(rc < 0, err != NULL);
+		sandcell_error_free(err);
+		fake_cut_at(fake, -1);
+		ck_assert_int_eq(sc_container_remove(engine, "n", soon(), NULL), 0);
+		ck_assert_int_eq(fake_left(fake), 0);
+		ck_assert_uint_le(fake_count(fake, "POST /containers/create"), 1);
+		end();
+		ck_assert_uint_eq(fake_open_fds(), before);
+	}
+	ck_assert_int_gt(total, 200);
+}
+END_TEST
+
 /* ---- memory ---- */
 
 static int everything(sandcell_error **err_out)
@@ -748,4 +802,5 @@ UNIT_MAIN("container", create_gives_the_id_and_the_warnings,
 	nothing_happened_is_an_answer_too, a_reader_may_stop,
 	info_is_asked_for_once_and_describe_each_time, lost_limits_are_told,
 	security_options_are_read_in_both_notations, odd_info_is_an_error_not_a_crash,
+	a_cut_at_any_byte_leaves_no_container_and_no_descriptor,
 	failing_allocations_are_reported)
