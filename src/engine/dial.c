@@ -64,15 +64,14 @@ static curl_socket_t open_ssh(void *user, curlsocktype purpose, struct curl_sock
 	struct sc_dialing *dialing = user;
 	sandcell_engine *engine = dialing->engine;
 	struct sockaddr_un target;
-	socklen_t len = 0;
 	struct sc_ssh *ssh = NULL;
 
 	(void)purpose;
-	if (addr->family != AF_UNIX || sc_ssh_prepare(&ssh, &target, &len) < 0)
+	if (addr->family != AF_UNIX || sc_ssh_prepare(&ssh, &target) < 0)
 		return CURL_SOCKET_BAD;
 	/* libcurl keeps room for any address behind this one, and connects to it. */
-	memcpy(&addr->addr, &target, len);
-	addr->addrlen = len;
+	memcpy(&addr->addr, &target, sizeof(target));
+	addr->addrlen = sizeof(target);
 	(void)pthread_mutex_lock(&engine->lock);
 	engine->complaint[0] = '\0';
 	ssh->next = engine->ssh;

@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define COMPLAINT_MAX 400
 #define NUMBER_TEXT   16
+#define SOCKET_NAME   "s"
 
 /* One word for the remote shell, whichever that is; the address has no special characters.
  */
@@ -100,19 +102,39 @@ int sc_ssh_open(const struct sc_address *address, uint32_t connect_ms,
 	return 0;
 }
 
-/* A name that the kernel makes up, in the abstract namespace. */
-static int listen_anywhere(int fd, struct sockaddr_un *target, socklen_t *len_out)
+/*
+ * In a folder that is ours alone.  The abstract namespace would need none, but libcurl 7.88
+ * takes a connection without a printable address for one that it is still resolving, and
+ * does not use it again.
+ */
+static int listen_anywhere(struct sc_ssh *ssh, struct sockaddr_un *target)
 {
-	const struct sockaddr_un unnamed = {.sun_family = AF_UNIX};
+	char folder[] = "/tmp/sandcell-ssh-XXXXXX";
 
-	if (bind(fd, (const struct sockaddr *)&unnamed, sizeof(unnamed.sun_family)) < 0 ||
-		listen(fd, 8) < 0)
+	*target = (struct sockaddr_un){.sun_family = AF_UNIX};
+	if (!mkdtemp(folder))
 		return -1;
-	*len_out = sizeof(*target);
-	return getsockname(fd, (struct sockaddr *)target, len_out);
+	(void)snprintf(ssh->folder, sizeof(ssh->folder), "%s", folder);
+	(void)snprintf(
+		target->sun_path, sizeof(target->sun_path), "%s/%s", folder, SOCKET_NAME);
+	if (bind(ssh->other_fd, (const struct sockaddr *)target, sizeof(*target)) < 0)
+		return -1;
+	return listen(ssh->other_fd, 1);
 }
 
-int sc_ssh_prepare(struct sc_ssh **ssh_out, struct sockaddr_un *target, socklen_t *len_out)
+static void remove_folder(struct sc_ssh *ssh)
+{
+	char path[sizeof(ssh->folder) + sizeof(SOCKET_NAME)];
+
+	if (!ssh->folder[0])
+		return;
+	(void)snprintf(path, sizeof(path), "%s/%s", ssh->folder, SOCKET_NAME);
+	(void)unlink(path);
+	(void)rmdir(ssh->folder);
+	ssh->folder[0] = '\0';
+}
+
+int sc_ssh_prepare(struct sc_ssh **ssh_out, struct sockaddr_un *target)
 {
 	SANDCELL_CLEANUP(ssh_freep) struct sc_ssh *ssh = ssh_new();
 
@@ -121,35 +143,18 @@ int sc_ssh_prepare(struct sc_ssh **ssh_out, struct sockaddr_un *target, socklen_
 	ssh->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	ssh->other_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (ssh->words < 0 || ssh->fd < 0 || ssh->other_fd < 0 ||
-		listen_anywhere(ssh->other_fd, target, len_out) < 0)
+		listen_anywhere(ssh, target) < 0)
 		return SANDCELL_E_CONNECT;
 	*ssh_out = SANDCELL_TAKE(ssh);
 	return 0;
 }
 
-/* Whoever else found the name is not let in. */
-static int accept_own(int listener)
-{
-	for (;;) {
-		sc_autoclose int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-		struct ucred peer = {0};
-		socklen_t len = sizeof(peer);
-
-		if (fd < 0 && errno == EINTR)
-			continue;
-		if (fd < 0)
-			return -1;
-		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
-			peer.pid == getpid())
-			return SANDCELL_TAKE_FD(fd);
-	}
-}
-
 int sc_ssh_run(struct sc_ssh *ssh, const struct sc_address *address, uint32_t connect_ms,
 	sandcell_error **err_out)
 {
-	sc_autoclose int their_end = accept_own(ssh->other_fd);
+	sc_autoclose int their_end = accept4(ssh->other_fd, NULL, NULL, SOCK_CLOEXEC);
 
+	remove_folder(ssh);
 	if (their_end < 0)
 		return sc_fail_errno(
 			err_out, SANDCELL_E_CONNECT, errno, "preparing to run ssh");
@@ -174,6 +179,7 @@ void sc_ssh_close(struct sc_ssh *ssh)
 		return;
 	sc_closep(&ssh->fd);
 	sc_closep(&ssh->other_fd);
+	remove_folder(ssh);
 	sc_child_end(&ssh->child);
 	sc_closep(&ssh->words);
 	sc_free(ssh);

@@ -16,9 +16,10 @@
 #include "engine/address.h"
 
 struct sc_ssh {
-	int fd;	      /* ours */
-	int other_fd; /* the program's, until it runs; or a socket that will accept it */
-	int words;    /* what ssh writes to its stderr */
+	int fd;		 /* ours */
+	int other_fd;	 /* the program's, until it runs; or a socket that will accept it */
+	int words;	 /* what ssh writes to its stderr */
+	char folder[32]; /* of the socket that will accept it; "" none */
 	struct sc_child child;
 	struct sc_ssh *next; /* in the owner's list */
 };
@@ -32,7 +33,7 @@ int sc_ssh_open(const struct sc_address *address, uint32_t connect_ms,
  * socket is connected): ssh->fd is a socket to be connected to target, and once it is,
  * sc_ssh_run() puts the program behind it.
  */
-int sc_ssh_prepare(struct sc_ssh **ssh_out, struct sockaddr_un *target, socklen_t *len_out);
+int sc_ssh_prepare(struct sc_ssh **ssh_out, struct sockaddr_un *target);
 int sc_ssh_run(struct sc_ssh *ssh, const struct sc_address *address, uint32_t connect_ms,
 	sandcell_error **err_out);
 

@@ -325,6 +325,28 @@ START_TEST(ssh_works)
 }
 END_TEST
 
+/* Each connection costs a login, so GET and DELETE use a kept one. */
+START_TEST(ssh_connections_are_kept)
+{
+	fake_engine *fake = fake_start();
+	sandcell_engine *engine = NULL;
+	struct sc_http_request request = {.path = "/info", .deadline = soon()};
+
+	use_fake_ssh(fake);
+	ck_assert_int_eq(open_host("ssh://far", &engine, NULL), 0);
+	for (int i = 0; i < 6; i++) {
+		sc_autoreply reply = SC_HTTP_REPLY_INIT;
+		request.method = i % 3 == 2 ? "POST" : "GET";
+		request.path = i % 3 == 2 ? "/containers/create" : "/info";
+		ck_assert_int_eq(sc_http_call(engine, &request, &reply, NULL), 0);
+	}
+	ck_assert_uint_eq(fake_connections(fake), 3);
+	sc_engine_free(engine);
+	(void)unlink(log_path);
+	fake_stop(fake);
+}
+END_TEST
+
 START_TEST(a_socket_on_the_other_side_is_passed_on)
 {
 	fake_engine *fake = fake_start();
@@ -409,6 +431,6 @@ UNIT_MAIN("remote", plain_tcp_works, a_port_where_nobody_listens_is_named,
 	half_a_client_certificate_is_said_at_once,
 	without_a_client_certificate_the_engine_refuses,
 	plain_text_to_a_tls_port_is_an_error, tls_to_a_plain_port_is_an_error, ssh_works,
-	a_socket_on_the_other_side_is_passed_on, what_ssh_complains_about_is_in_the_error,
-	without_an_ssh_program_the_error_says_so,
+	ssh_connections_are_kept, a_socket_on_the_other_side_is_passed_on,
+	what_ssh_complains_about_is_in_the_error, without_an_ssh_program_the_error_says_so,
 	ssh_programs_end_with_their_connections_even_if_sigchld_is_ignored)
