@@ -45,6 +45,7 @@ class Call:
         self.killed = False
         self.finished = False
         self.before_result = None  # function(send) that holds the result back for a moment
+        self.fields = {}  # of the result, whatever it will be
         self.operation = None  # of a call that is more than a question to the kernel (snapshots.py)
 
     def begin(self):
@@ -75,7 +76,7 @@ class Call:
             "status": status,
             "duration_ns": now() - self.started if self.started else 0,
         }
-        header.update(fields)
+        header.update(fields, **self.fields)
         if self.before_result:
             self.before_result(lambda more: self._send_result(header, [*texts, *more]))
         else:

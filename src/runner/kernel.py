@@ -16,7 +16,7 @@ import threading
 import time
 import types
 
-from _sandcell import awaiting, display, figures, frames, gate, names, persist, report, source, streams
+from _sandcell import awaiting, copies, display, figures, frames, gate, names, persist, report, source, streams
 from _sandcell import value as values
 
 __builtins__ = dict(vars(builtins))  # user code may break the shared ones
@@ -137,6 +137,7 @@ class Kernel:
             "history": self._answer(self._history),
             "drain": self._drain,
             "snapshot": self.persist.snapshot,
+            "checkpoint": copies.Copies(self).checkpoint,
         }
         self.attach(control)
         self._make_namespace(config)
@@ -148,6 +149,15 @@ class Kernel:
         os.close(control)
         self.streams.attach(stdout, stderr)
         faulthandler.enable(self.streams.fds[2])  # a crash says on stderr where it was
+
+    def become(self, control, stdout, stderr):
+        """In a fork that takes a kernel's place."""
+        self.pid = _getpid()
+        self.reader = frames.Reader(MAX_FRAME)
+        self.sending = threading.Lock()
+        self.awaiter = awaiting.Awaiter()  # what wakes the old loop is gone
+        self.streams.renew()
+        self.attach(control, stdout, stderr)
 
     def _make_namespace(self, config):
         self.module = types.ModuleType("__main__")
@@ -206,7 +216,8 @@ class Kernel:
                 reader.feed(data)
                 frame = reader.next()
             header, content = frame
-            handlers[header["type"]](header, content)
+            if handlers[header["type"]](header, content):
+                return  # this is another process now, with another control descriptor
             self.strays = 0
 
     def send(self, header, content=b""):

@@ -65,9 +65,9 @@ class KernelLink:
         self.loop.watch(self.control.fileno(), self._control_readable)
         self.resume()
 
-    def hand_over(self, kernel):
-        """Gives the other ends to a kernel that waits for them: [control, stdout, stderr]."""
-        socket.send_fds(kernel.control, [b"f"], [self.peer.fileno(), *self.ends])
+    def hand_to(self, sock):
+        """Gives the other ends to a process that waits for them: [control, stdout, stderr]."""
+        socket.send_fds(sock, [b"f"], [self.peer.fileno(), *self.ends])
         self._close_ends()
         self.loop.watch(self.control.fileno(), self._control_readable)
         self.resume()

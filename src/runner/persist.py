@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import threading
+import time
 
 __builtins__ = dict(vars(builtins))  # user code may break the shared ones
 
@@ -20,6 +21,7 @@ MAX_FDS = 4
 VERSION = "%d.%d.%d" % sys.version_info[:3]
 
 _fork, _exit, _waitpid, _setsid = os.fork, os._exit, os.waitpid, os.setsid
+_sleep = time.sleep
 
 
 def take_fds(control, count):
@@ -45,12 +47,15 @@ def fork_away():
     middle = _fork()
     if middle == 0:
         os.close(reading)
+        middle = os.getpid()
         try:
             if _fork():
                 _exit(0)
         except OSError:
             _exit(1)
         _setsid()
+        while os.getppid() == middle:
+            _sleep(0.0001)  # until that has ended and PID 1 is the parent
         os.write(writing, b"%d" % os.getpid())
         os.close(writing)
         return None
@@ -64,6 +69,34 @@ def fork_away():
     if not text:
         raise OSError("no process can be started in the container")
     return int(text)
+
+
+def other_threads():
+    """Names of the threads of the code's that run."""
+    main = threading.main_thread()
+    return [thread.name[:100] for thread in threading.enumerate() if thread is not main][:100]
+
+
+def random_states():
+    """Of the generators that are loaded."""
+    found = {}
+    for name, getter in (("random", "getstate"), ("numpy.random", "get_state")):
+        if name in sys.modules:
+            try:
+                found[name] = getattr(sys.modules[name], getter)()
+            except Exception:
+                pass  # the code has put something else there
+    return found
+
+
+def set_random_states(states):
+    for name, setter in (("random", "setstate"), ("numpy.random", "set_state")):
+        if name in states:
+            try:
+                __import__(name)
+                getattr(sys.modules[name], setter)(states[name])
+            except Exception:
+                pass
 
 
 class Persist:
@@ -149,7 +182,7 @@ class Persist:
             if type(name) is str and name not in NOT_SAVED and name not in exclude
         ]
         report = {"cell": header.get("cell", 0), **self._about(values), "excluded": sorted(exclude)}
-        report["threads"] = auxiliary.pop("threads")
+        report["threads"] = auxiliary["threads"]
         saver.save(self._setup(), values, self._extras(auxiliary), report)
         os.close(fds[1])
         fds.pop(1)
@@ -190,18 +223,11 @@ class Persist:
 
     @staticmethod
     def _auxiliary():
-        """What a fork changes: the state of the random generators that are loaded, and the threads."""
-        found = {"threads": [thread.name[:100] for thread in threading.enumerate()[1:100]]}
-        for name, getter in (("random", "getstate"), ("numpy.random", "get_state")):
-            if name in sys.modules:
-                try:
-                    found[name] = getattr(sys.modules[name], getter)()
-                except Exception:
-                    pass  # the code has put something else there
-        return found
+        """What a fork changes: the state of the random generators, and the threads."""
+        return {"random": random_states(), "threads": other_threads()}
 
     def _extras(self, auxiliary):
-        yield "random", auxiliary
+        yield "random", auxiliary["random"]
         yield "sources", self.kernel.compiler.sources()
         for name, value in self.kernel.results.items():
             yield "results/" + name, value
@@ -256,11 +282,7 @@ class Persist:
         for name, value in loader.extras.items():
             if name.startswith("results/"):
                 kernel.results[name.partition("/")[2]] = value
-        states = loader.extras.get("random") or {}
-        for name, setter in (("random", "setstate"), ("numpy.random", "set_state")):
-            if name in states:
-                __import__(name)
-                getattr(sys.modules[name], setter)(states[name])
+        set_random_states(loader.extras.get("random") or {})
 
     def _restored(self, loader):
         saved = loader.report

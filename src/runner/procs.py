@@ -68,6 +68,20 @@ def is_child(uid, pid):
     )
 
 
+def set_oom_score(uid, pid, score):
+    """Of a process of uid X, with that uid's rights on files only."""
+    setfsuid = drop.libc.setfsuid
+    setfsuid(uid)
+    try:
+        with open("/proc/%d/oom_score_adj" % pid, "w") as file:
+            file.write(str(score))
+    except OSError:
+        pass  # the order of victims is a little worse then
+    finally:
+        setfsuid(drop.SERVICE)
+        drop.set_dumpable(uid)
+
+
 def _kill(pid, number):
     try:
         os.kill(pid, number)

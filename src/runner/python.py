@@ -10,6 +10,7 @@ import signal
 
 from _sandcell import frames, procs
 from _sandcell.calls import seconds
+from _sandcell.checkpoints import KEPT, LOST, Checkpoints, Copy, Taking
 from _sandcell.kernel_link import KernelLink
 
 LATE_KEPT = 65536
@@ -36,6 +37,7 @@ class Python:
         self.broken = None  # why the kernel has to go
         self.broken_timer = None
         self.draining = None  # the `done` that waits for `drained`
+        self.checkpoints = Checkpoints(self)
 
     # ---- the kernel
 
@@ -64,6 +66,7 @@ class Python:
     def reset(self):
         """Everything forgotten but the files; a running call ends as interrupted."""
         self.cell = 0
+        self.checkpoints.clear()
         for kept in self.late.values():
             kept.clear()
         call = self.call
@@ -101,10 +104,24 @@ class Python:
             call.timer = self.loop.after(
                 call.timeout_ms, lambda: self.stop_call(call, "timeout")
             )
+        if call.kind == "execute" and call.header.get("recover") == "last":
+            call.operation = Taking(self, call, lambda *found: self._secured(call, *found))
         if call.operation:
             call.operation.begin()
         else:
             self._send(call)
+
+    def _secured(self, call, pid, sock, _report, reason):
+        """The copy that an execute with `recover` goes back to has been made, or could not be."""
+        stopping = call.operation.stopping
+        call.operation = None
+        if sock:
+            self.checkpoints.safety = Copy(0, pid, sock)
+        else:
+            call.fields["recover_refused"] = reason.decode("utf-8", "replace")
+        self._send(call)
+        if stopping:
+            self.stop_call(call, stopping)
 
     def _send(self, call):
         header = {"type": call.kind, "id": call.id}
@@ -127,14 +144,19 @@ class Python:
 
     def adopt(self, kernel, cell):
         """Another kernel takes the place of this one, whose processes end."""
+        self.checkpoints.clear()
         self.stop()
+        self.take_over(kernel)
+        self.cell = cell
+
+    def take_over(self, kernel):
         kernel.owner = self
         self.kernel = kernel
-        self.cell = cell
         self.broken = None
 
     def _next(self):
         self.call = None
+        self.checkpoints.drop_safety()
         if self.queue:
             self._begin(self.queue.popleft())
 
@@ -153,6 +175,8 @@ class Python:
         if call.operation:
             call.operation.stop(reason)
             return
+        if self.kernel is None:
+            return  # it has ended; what comes back is on its way
         call.stopping = reason
         self.loop.cancel(call.timer)
         call.timer = self.loop.after(call.grace_ms, lambda: self.kill_call(call))
@@ -299,7 +323,7 @@ class Python:
             self._end_kernel(None, None)
 
     def on_child_ended(self, pid, status, rusage):
-        if not self.kernel or pid != self.kernel.pid:
+        if self.checkpoints.on_child_ended(pid, status) or not self.kernel or pid != self.kernel.pid:
             return
         self.kernel.read_last_words()  # a `done` may still be there: then the call has ended well
         if self.kernel and self.kernel.pid == pid:
@@ -308,7 +332,7 @@ class Python:
     def _end_kernel(self, status, rusage):
         """The kernel is dead (status) or has to die (None): say why, and have a fresh one ready."""
         call = self.call
-        if status is None:
+        if status is None and self.kernel:
             self.kernel.drain()
         self.draining = None
         self.stop()
@@ -316,25 +340,37 @@ class Python:
             self.start()
             return
         verdict, code, number, text = self._verdict(call, status)
+        ended = {"exit_code": code, "signal": number, "usage": self._usage({}, rusage)}
+        if call and not call.operation and self.checkpoints.safety:
+            self._go_back(call, verdict, text, ended)
+            return
         self.start()
         if call is None:
             self.late[2] += b"sandcell: the Python process ended between calls (%s); variables are lost\n" % text
-            return
-        if call.operation:
+        elif call.operation:
             call.operation.on_kernel_ended(text)
             self._next()
-            return
+        else:
+            self._finish_ended(call, verdict, text, ended, False)
+
+    def _finish_ended(self, call, verdict, text, ended, preserved):
         self.loop.cancel(call.timer)
-        call.finish(
-            verdict,
-            [("error", text)],
-            exit_code=code,
-            signal=number,
-            state_preserved=False,
-            output_kind="none",
-            usage=self._usage({}, rusage),
-        )
+        call.finish(verdict, [("error", text)], state_preserved=preserved, output_kind="none", **ended)
         self._next()
+
+    def _go_back(self, call, verdict, text, ended):
+        """To what was before the call; where that fails, to a fresh kernel."""
+        self.loop.cancel(call.timer)
+
+        def revived(why):
+            if why is None:
+                ended["rolled_back"] = True
+                self._finish_ended(call, verdict, text.replace(LOST, KEPT), ended, True)
+            else:
+                self.start()
+                self._finish_ended(call, verdict, text, ended, False)
+
+        self.checkpoints.revive(self.checkpoints.safety, revived)
 
     def _verdict(self, call, status):
         """(status, exit code, signal, text) of a kernel's end."""

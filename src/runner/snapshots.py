@@ -63,7 +63,7 @@ class Saving:
     def on_kernel_frame(self, header, _content):
         kind = header["type"]
         if kind == "ready" and not self.stream:
-            self.link.hand_over(self.python.kernel)
+            self.link.hand_to(self.python.kernel.control)
             self.stream = flow.Download(self.loop, self.call, self.link.take_pipe(1), self._end)
             self.stall = self.loop.after(self.stall_ms, self._watch_stall)
         elif kind == "reply" and self.stream:

@@ -81,10 +81,7 @@ def _closed(stream):
 
 class Streams:
     def __init__(self):
-        null = _open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
-        self.null = move_high(null)
-        _close(null)
-        self.fds = {}
+        self.renew()
         self.stdin = self.stdout = self.stderr = None
         _line_buffer_c()
 
@@ -94,6 +91,18 @@ class Streams:
             _close(fd)
         self.fds = {1: move_high(stdout), 2: move_high(stderr)}
         self.out_fd, self.err_fd = self.fds[1], self.fds[2]
+
+    def let_go(self):
+        """In a fork: the descriptors are those of another process."""
+        self.fds = {}
+        self.null = -1
+
+    def renew(self):
+        """In a fork that is to be a kernel: before attach()."""
+        self.let_go()
+        null = _open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
+        self.null = move_high(null)
+        _close(null)
 
     def private_fds(self):
         return [self.null, *self.fds.values()]

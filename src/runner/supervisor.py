@@ -15,6 +15,7 @@ import sys
 
 from _sandcell import artifacts, cgroup, drop, flow, frames, procs
 from _sandcell.calls import BadField, Call, number_field
+from _sandcell.checkpoints import Checkpoint, Rollback
 from _sandcell.client import Client
 from _sandcell.commands import Command
 from _sandcell.lifetime import Lifetime
@@ -28,7 +29,7 @@ from _sandcell.zygote_link import ZygoteError
 PROTOCOL = 1
 CALLS = (
     "execute", "cli", "interrupt", "reset", "inspect", "complete", "history", "result",
-    "put", "get", "snapshot", "restore", "ready", "ping", "stat", "lease", "watch", "close",
+    "put", "get", "snapshot", "restore", "checkpoint", "rollback", "forget", "ready", "ping", "stat", "lease", "watch", "close",
 )  # fmt: skip
 SIGNALS = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT}
 TO_KERNEL = {"execute", "inspect", "complete", "history"}
@@ -403,7 +404,24 @@ class Supervisor:
         self.python.submit(call)
 
     def _operating(self):
-        return [operation.pid for operation in self.operations if operation.pid]
+        pids = [operation.pid for operation in self.operations if operation.pid]
+        return pids + self.python.checkpoints.sessions()
+
+    def _answer_checkpoint(self, call):
+        call.operation = Checkpoint(self.python, call)
+        self.python.submit(call)
+
+    def _answer_rollback(self, call):
+        call.operation = Rollback(self.python, call)
+        self.python.submit(call)
+
+    def _answer_forget(self, call):
+        number = number_field(call.header, "checkpoint", 0)
+        if self.python.checkpoints.forget(number):
+            call.finish("ok", state_preserved=True)
+        else:
+            text = b"there is no checkpoint %d" % number
+            call.finish("error", [("error", text)], state_preserved=True)
 
     # ---- artifacts
 
