@@ -71,7 +71,6 @@ const struct sc_quirks sc_quirks_docker = {
 	.runtime_per_request = true,
 	.reports_oom = true,
 	.events_until = true,
-	.has_update = true,
 	.die_code_attribute = "exitCode",
 	.events = docker_events,
 	.conflict_texts = docker_conflicts,
@@ -80,8 +79,6 @@ const struct sc_quirks sc_quirks_docker = {
 
 const struct sc_quirks sc_quirks_podman = {
 	.name = "podman",
-	.adds_tmpfs = true,
-	.needs_ulimits = true,
 	.userns_keep_id = true,
 	.drops_limits_rootless_v1 = true,
 	.die_code_attribute = "containerExitCode",

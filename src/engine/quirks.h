@@ -35,23 +35,14 @@ struct sc_quirks {
 
 	/* HostConfig.Runtime picks the OCI runtime (Podman < 5 ignores it). */
 	bool runtime_per_request;
-	/* A read-only root gets unlimited tmpfs on /run, /tmp and /var/tmp unless listed.
-	 */
-	bool adds_tmpfs;
-	/* The runtime raises RLIMIT_NOFILE and RLIMIT_NPROC unless the request sets both.
-	 */
-	bool needs_ulimits;
 	/* HostConfig.UsernsMode "keep-id" maps the caller's uid to itself. */
 	bool userns_keep_id;
 	/* Rootless on cgroup v1, every limit is dropped without a word. */
 	bool drops_limits_rootless_v1;
 	/* A container's oom event exists, and State.OOMKilled is set. */
 	bool reports_oom;
-	/* GET /events stops at `until`; if not, at stream=false, and `until` loses events.
-	 */
+	/* GET /events stops at `until`; else at stream=false, and `until` loses events. */
 	bool events_until;
-	/* POST /containers/{id}/update exists. */
-	bool has_update;
 
 	/* Attribute of a die event that holds the exit code. */
 	const char *die_code_attribute;
