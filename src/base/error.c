@@ -201,7 +201,7 @@ const char *sandcell_status_name(int status)
 		"busy",
 		"malformed or unsafe data",
 	};
-	size_t index = status <= 0 ? (size_t)-(int64_t)status : SIZE_MAX;
+	size_t index = status <= 0 ? (size_t) - (int64_t)status : SIZE_MAX;
 
 	return index < sizeof(names) / sizeof(names[0]) ? names[index] : "unknown status";
 }
