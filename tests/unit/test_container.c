@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Containers, execs, images, events, info: what is asked, and what is made of the answers.
- */
+/* Containers and execs: what is asked, and what is made of the answers. */
 #include "engine/container.h"
 #include "engine/events.h"
 #include "engine/exec.h"
