@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/engine.h"
+#include "engine/engine_impl.h"
 #include "fake_engine.h"
 #include "unit.h"
 
@@ -38,6 +39,16 @@ static inline sandcell_engine *open_engine(fake_engine *fake)
 	int rc = open_with(fake, 0, &engine, &err);
 
 	ck_assert_msg(rc == 0, "%s", sandcell_error_get_message(err));
+	return engine;
+}
+
+/* Waits for no reply longer than 50 ms; but opening it may take what a busy machine needs.
+ */
+static inline sandcell_engine *open_impatient(fake_engine *fake)
+{
+	sandcell_engine *engine = open_engine(fake);
+
+	engine->request_ms = 50;
 	return engine;
 }
 

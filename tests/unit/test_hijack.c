@@ -236,7 +236,7 @@ START_TEST(an_explanation_without_an_end_is_taken_as_far_as_it_goes)
 	sandcell_error *err = NULL;
 	sc_stream *stream = NULL;
 
-	ck_assert_int_eq(open_with(fake, 50, &engine, NULL), 0);
+	engine = open_impatient(fake);
 	fake_on(fake, &rule);
 	ck_assert_int_lt(hijack(engine, &stream, &err), 0);
 	expect_error(&err, SANDCELL_E_ENGINE, "half an expl");
@@ -264,7 +264,7 @@ START_TEST(garbage_silence_and_early_ends_are_errors)
 			SANDCELL_E_TIMEOUT, "timed out"},
 	};
 
-	ck_assert_int_eq(open_with(fake, 50, &engine, NULL), 0);
+	engine = open_impatient(fake);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		sandcell_error *err = NULL;
 		sc_stream *stream = NULL;

@@ -458,7 +458,7 @@ START_TEST(a_silent_engine_times_out)
 	sandcell_engine *engine = NULL;
 	sandcell_error *err = NULL;
 
-	ck_assert_int_eq(open_with(fake, 50, &engine, NULL), 0);
+	engine = open_impatient(fake);
 	fake_on(fake, &deaf);
 	ck_assert_int_lt(get_only(engine, "/x", &err), 0);
 	expect_error(&err, SANDCELL_E_TIMEOUT, "timed out");
@@ -475,7 +475,7 @@ START_TEST(a_reply_that_stops_in_the_middle_times_out)
 	sandcell_engine *engine = NULL;
 	sandcell_error *err = NULL;
 
-	ck_assert_int_eq(open_with(fake, 50, &engine, NULL), 0);
+	engine = open_impatient(fake);
 	for (size_t i = 0; i < 2; i++) {
 		const fake_rule stuck = {.on = "GET /x", .raw = parts[i], .end = FAKE_HANG};
 		fake_on(fake, &stuck);
