@@ -375,6 +375,31 @@ START_TEST(silence_ends_at_the_deadline)
 }
 END_TEST
 
+/* Reads nothing, and stays until the other side is gone. */
+static void take_nothing(int fd, void *user)
+{
+	struct pollfd hangup = {.fd = fd};
+
+	(void)user;
+	(void)poll(&hangup, 1, -1);
+}
+
+/* The source is larger than what a socket holds. */
+START_TEST(a_source_that_nobody_takes_ends_at_the_deadline)
+{
+	const sandcell_session_options opts = {.open_timeout_ms = 300};
+	const fake_rule attach = {.on = "POST /containers/<any>/attach",
+		.status = 101,
+		.stream = take_nothing};
+
+	begin();
+	runner.ready = "";
+	fake_on(fake, &attach);
+	expect_failure(&opts, SANDCELL_E_TIMEOUT, "starting Python");
+	end();
+}
+END_TEST
+
 static int stop_at_once(void *user)
 {
 	(void)user;
@@ -551,7 +576,8 @@ UNIT_MAIN("open", a_session_opens_and_closes, each_step_comes_in_its_turn,
 	a_name_in_use_is_a_conflict, an_image_without_python_is_explained,
 	a_container_that_dies_has_the_last_word, a_connector_that_fails_is_heard,
 	a_setup_that_fails_says_why, another_protocol_is_refused, garbage_is_no_supervisor,
-	silence_ends_at_the_deadline, the_caller_can_stop_an_open,
+	silence_ends_at_the_deadline, a_source_that_nobody_takes_ends_at_the_deadline,
+	the_caller_can_stop_an_open,
 	a_container_whose_id_never_came_is_removed_if_it_is_ours,
 	a_cut_at_any_byte_leaves_nothing, a_supervisor_that_dies_at_any_byte_leaves_nothing,
 	a_forked_child_may_only_free)
