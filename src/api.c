@@ -11,10 +11,12 @@
 #include "base/opts.h"
 #include "engine/info.h"
 #include "sandcell/sandcell.h"
+#include "session/checkpoint.h"
 #include "session/execute.h"
 #include "session/policy/policy.h"
 #include "session/questions.h"
 #include "session/session.h"
+#include "session/snapshot.h"
 
 #define STRING_(x) #x
 #define STRING(x)  STRING_(x)
@@ -33,7 +35,8 @@ const char *sandcell_version_text(void)
 
 int sandcell_has_feature(const char *name)
 {
-	static const char *const features[] = {"execute", "execute_cli"};
+	static const char *const features[] = {
+		"execute", "execute_cli", "checkpoint", "snapshot"};
 
 	for (size_t i = 0; name && i < sizeof(features) / sizeof(features[0]); i++) {
 		if (strcmp(name, features[i]) == 0)
@@ -300,4 +303,91 @@ int sandcell_execute_cli(sandcell_session *session, const char *command,
 	if (rc == 0)
 		rc = sc_execute_cli(session, command, &mine, result_out, err_out);
 	return documented(rc, codes, err_out);
+}
+
+/* ---- snapshots and checkpoints ---- */
+
+#define SNAPSHOT_OPTIONS_FIRST sizeof(sandcell_snapshot_options)
+#define SNAPSHOT_FLAGS                                                                     \
+	(SANDCELL_SNAPSHOT_GZIP | SANDCELL_SNAPSHOT_PLAIN | SANDCELL_SNAPSHOT_FORCE)
+#define SNAPSHOT_CODES                                                                     \
+	(QUESTION_CODES | CODE(SANDCELL_E_CONFLICT) | CODE(SANDCELL_E_DATA) |              \
+		CODE(SANDCELL_E_LIMIT))
+
+void sandcell_snapshot_options_init(sandcell_snapshot_options *opts, size_t size)
+{
+	memset(opts, 0, size);
+	opts->struct_size = size;
+}
+
+static int load_snapshot_options(sandcell_snapshot_options *mine,
+	const sandcell_session *session, const char *path,
+	const sandcell_snapshot_options *opts, sandcell_error **err_out)
+{
+	int rc;
+
+	if (!session || !path || !path[0])
+		return sc_fail(
+			err_out, SANDCELL_E_INVAL, "session or path is NULL or empty");
+	rc = sc_opts_load(mine, sizeof(*mine), SNAPSHOT_OPTIONS_FIRST, opts,
+		"sandcell_snapshot_options", err_out);
+	if (rc == 0 && (mine->flags & ~SNAPSHOT_FLAGS))
+		rc = sc_fail(err_out, SANDCELL_E_INVAL, "unknown snapshot flags 0x%x",
+			mine->flags);
+	return rc;
+}
+
+int sandcell_snapshot_save(sandcell_session *session, const char *path,
+	const sandcell_snapshot_options *opts, char **report_out, sandcell_error **err_out)
+{
+	sandcell_snapshot_options mine;
+	int rc = load_snapshot_options(&mine, session, path, opts, err_out);
+
+	if (rc == 0)
+		rc = sc_snapshot_save(session, path, &mine, report_out, err_out);
+	return documented(rc, SNAPSHOT_CODES, err_out);
+}
+
+int sandcell_snapshot_restore(sandcell_session *session, const char *path,
+	const sandcell_snapshot_options *opts, char **report_out, sandcell_error **err_out)
+{
+	sandcell_snapshot_options mine;
+	int rc = load_snapshot_options(&mine, session, path, opts, err_out);
+
+	if (rc == 0)
+		rc = sc_snapshot_restore(session, path, &mine, report_out, err_out);
+	return documented(rc, SNAPSHOT_CODES, err_out);
+}
+
+int sandcell_snapshot_inspect(const char *path, char **json_out, sandcell_error **err_out)
+{
+	if (!path || !json_out)
+		return sc_fail(err_out, SANDCELL_E_INVAL, "path or json_out is NULL");
+	return documented(
+		sc_snapshot_inspect(path, json_out, err_out), SNAPSHOT_CODES, err_out);
+}
+
+int sandcell_checkpoint(sandcell_session *session, uint64_t *id_out, char **report_out,
+	sandcell_error **err_out)
+{
+	if (!session || !id_out)
+		return sc_fail(err_out, SANDCELL_E_INVAL, "session or id_out is NULL");
+	return documented(sc_checkpoint(session, id_out, report_out, err_out),
+		SNAPSHOT_CODES, err_out);
+}
+
+int sandcell_rollback(sandcell_session *session, uint64_t id, sandcell_error **err_out)
+{
+	if (!session)
+		return sc_fail(err_out, SANDCELL_E_INVAL, "session is NULL");
+	return documented(sc_rollback(session, id, err_out), SNAPSHOT_CODES, err_out);
+}
+
+int sandcell_checkpoint_drop(
+	sandcell_session *session, uint64_t id, sandcell_error **err_out)
+{
+	if (!session)
+		return sc_fail(err_out, SANDCELL_E_INVAL, "session is NULL");
+	return documented(
+		sc_checkpoint_drop(session, id, err_out), SNAPSHOT_CODES, err_out);
 }

@@ -29,6 +29,7 @@
 #include "inspect.h"
 #include "result.h"
 #include "session.h"
+#include "snapshot.h"
 #include "types.h"
 #include "version.h"
 

@@ -94,6 +94,24 @@ static int take_data(sc_call *call, const sc_frame *frame, sandcell_error **err_
 	return sc_content_complete(&call->content) ? complete(call, err_out) : 0;
 }
 
+static int take_credit(sc_call *call, const sc_frame *frame, sandcell_error **err_out)
+{
+	int64_t bytes = sc_json_get_int(frame->header, "bytes", 0);
+
+	if (bytes <= 0)
+		return bad_frame(err_out, "a credit that makes no sense");
+	return call->handlers->credit
+		       ? call->handlers->credit((uint64_t)bytes, call->user, err_out)
+		       : 0;
+}
+
+static int take_chunk(sc_call *call, const sc_frame *frame, sandcell_error **err_out)
+{
+	return call->handlers->chunk ? call->handlers->chunk(frame->payload,
+					       frame->payload_len, call->user, err_out)
+				     : 0;
+}
+
 int sc_call_take(sc_call *call, const sc_frame *frame, sandcell_error **err_out)
 {
 	if (strcmp(frame->type, "output") == 0)
@@ -104,6 +122,10 @@ int sc_call_take(sc_call *call, const sc_frame *frame, sandcell_error **err_out)
 		return begin(call, frame, SC_DISPLAY_MAX, err_out);
 	if (strcmp(frame->type, "data") == 0)
 		return take_data(call, frame, err_out);
+	if (strcmp(frame->type, "chunk") == 0)
+		return take_chunk(call, frame, err_out);
+	if (strcmp(frame->type, "credit") == 0)
+		return take_credit(call, frame, err_out);
 	return bad_frame(err_out, "unknown type");
 }
 

@@ -21,6 +21,9 @@ struct sc_call_handlers {
 		void *user, sandcell_error **err_out);
 	/* A displayed object; the handler takes the content over by emptying it. */
 	int (*display)(sc_content *content, void *user, sandcell_error **err_out);
+	/* A piece of the call's stream, and leave to send more of one; see bulk.h. */
+	int (*chunk)(const void *data, size_t len, void *user, sandcell_error **err_out);
+	int (*credit)(uint64_t bytes, void *user, sandcell_error **err_out);
 };
 
 typedef struct sc_call {

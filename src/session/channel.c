@@ -238,6 +238,24 @@ int sc_channel_send_frame(
 		sc_frame_encode(&channel->queue, header, NULL, 0, err_out));
 }
 
+int sc_channel_send_chunk(sc_channel *channel, uint64_t id, const void *data, size_t len,
+	sandcell_error **err_out)
+{
+	sc_autojson *header =
+		json_pack("{s:s, s:I}", "type", "chunk", "id", (json_int_t)id);
+	size_t before = channel->queue.len;
+
+	if (!header)
+		return sc_fail_nomem(err_out);
+	return take_back(channel, before,
+		sc_frame_encode(&channel->queue, header, data, len, err_out));
+}
+
+bool sc_channel_is_sending(const sc_channel *channel)
+{
+	return channel->queue.len > 0 || channel->output_at < channel->output.len;
+}
+
 int sc_channel_start(sc_channel *channel, sc_call *call, sandcell_error **err_out)
 {
 	size_t before = channel->queue.len;

@@ -39,6 +39,10 @@ void sc_channel_set_wait(sc_channel *channel, sandcell_wait_fn on_wait, void *us
 /* Queues one frame without payload, before what a running call has still to send. */
 int sc_channel_send_frame(
 	sc_channel *channel, const json_t *header, sandcell_error **err_out);
+/* The same for a piece of a call's stream; whether what was queued is still to be sent. */
+int sc_channel_send_chunk(sc_channel *channel, uint64_t id, const void *data, size_t len,
+	sandcell_error **err_out);
+bool sc_channel_is_sending(const sc_channel *channel);
 /*
  * Begins a call: queues its message, and hands it every frame with its id until its
  * `result` has come.  The call must stay where it is until sc_channel_drop().  A failure,

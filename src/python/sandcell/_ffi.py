@@ -67,6 +67,9 @@ SESSION_STRICT_LIMITS = 1 << 1
 EXECUTE_PROGRAM = 1 << 0
 EXECUTE_ARTIFACTS = 1 << 1
 CLI_QUOTED_OPERATORS = 1 << 0
+SNAPSHOT_GZIP = 1 << 0
+SNAPSHOT_PLAIN = 1 << 1
+SNAPSHOT_FORCE = 1 << 2
 
 LOG_FN = CFUNCTYPE(None, c_char_p, c_void_p)
 OUTPUT_FN = CFUNCTYPE(c_int, c_int, c_void_p, c_size_t, c_void_p)
@@ -147,11 +150,21 @@ class CliOptions(_Options):
     ]
 
 
+class SnapshotOptions(_Options):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("exclude", TEXTS),
+        ("timeout_ms", c_uint32),
+        ("flags", c_uint32),
+    ]
+
+
 STRUCTS = {
     "sandcell_engine_options": EngineOptions,
     "sandcell_session_options": SessionOptions,
     "sandcell_execute_options": ExecuteOptions,
     "sandcell_cli_options": CliOptions,
+    "sandcell_snapshot_options": SnapshotOptions,
 }
 
 _OUT = POINTER(c_void_p)  # an object that the library hands over
@@ -176,6 +189,18 @@ WAITING = {
         c_int,
         [c_void_p, c_char_p, c_size_t, c_size_t, _TEXT_OUT, _OUT],
     ),
+    "sandcell_snapshot_save": (
+        c_int,
+        [c_void_p, c_char_p, POINTER(SnapshotOptions), _TEXT_OUT, _OUT],
+    ),
+    "sandcell_snapshot_restore": (
+        c_int,
+        [c_void_p, c_char_p, POINTER(SnapshotOptions), _TEXT_OUT, _OUT],
+    ),
+    "sandcell_snapshot_inspect": (c_int, [c_char_p, _TEXT_OUT, _OUT]),
+    "sandcell_checkpoint": (c_int, [c_void_p, POINTER(c_uint64), _TEXT_OUT, _OUT]),
+    "sandcell_rollback": (c_int, [c_void_p, c_uint64, _OUT]),
+    "sandcell_checkpoint_drop": (c_int, [c_void_p, c_uint64, _OUT]),
 }
 
 # Functions that only look something up: giving up the GIL would cost more than they do.
@@ -204,6 +229,7 @@ QUICK = {
     "sandcell_session_free": (None, [c_void_p]),
     "sandcell_execute_options_init": (None, [POINTER(ExecuteOptions), c_size_t]),
     "sandcell_cli_options_init": (None, [POINTER(CliOptions), c_size_t]),
+    "sandcell_snapshot_options_init": (None, [POINTER(SnapshotOptions), c_size_t]),
     "sandcell_validate_cli_command": (c_int, [c_char_p, c_uint32, _TEXT_OUT]),
     "sandcell_result_get_status": (c_int, [c_void_p]),
     "sandcell_result_status_name": (c_char_p, [c_int]),
