@@ -13,6 +13,7 @@
 #include "sandcell/sandcell.h"
 #include "session/checkpoint.h"
 #include "session/execute.h"
+#include "session/files.h"
 #include "session/policy/policy.h"
 #include "session/questions.h"
 #include "session/session.h"
@@ -36,7 +37,7 @@ const char *sandcell_version_text(void)
 int sandcell_has_feature(const char *name)
 {
 	static const char *const features[] = {
-		"execute", "execute_cli", "checkpoint", "snapshot"};
+		"execute", "execute_cli", "checkpoint", "snapshot", "files"};
 
 	for (size_t i = 0; name && i < sizeof(features) / sizeof(features[0]); i++) {
 		if (strcmp(name, features[i]) == 0)
@@ -390,4 +391,25 @@ int sandcell_checkpoint_drop(
 		return sc_fail(err_out, SANDCELL_E_INVAL, "session is NULL");
 	return documented(
 		sc_checkpoint_drop(session, id, err_out), SNAPSHOT_CODES, err_out);
+}
+
+/* ---- files ---- */
+
+int sandcell_put(sandcell_session *session, const char *path, const void *data, size_t len,
+	sandcell_error **err_out)
+{
+	if (!session || !path || (!data && len > 0))
+		return sc_fail(err_out, SANDCELL_E_INVAL, "session, path or data is NULL");
+	return documented(
+		sc_put(session, path, data, len, err_out), SNAPSHOT_CODES, err_out);
+}
+
+int sandcell_get(sandcell_session *session, const char *path, uint64_t max, char **data_out,
+	size_t *len_out, sandcell_error **err_out)
+{
+	if (!session || !path || !data_out || !len_out)
+		return sc_fail(err_out, SANDCELL_E_INVAL,
+			"session, path, data_out or len_out is NULL");
+	return documented(sc_get(session, path, max, data_out, len_out, err_out),
+		SNAPSHOT_CODES, err_out);
 }

@@ -26,6 +26,7 @@
 #include "engine.h"
 #include "error.h"
 #include "execute.h"
+#include "files.h"
 #include "inspect.h"
 #include "result.h"
 #include "session.h"

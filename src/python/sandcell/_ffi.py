@@ -189,6 +189,11 @@ WAITING = {
         c_int,
         [c_void_p, c_char_p, c_size_t, c_size_t, _TEXT_OUT, _OUT],
     ),
+    "sandcell_put": (c_int, [c_void_p, c_char_p, c_char_p, c_size_t, _OUT]),
+    "sandcell_get": (
+        c_int,
+        [c_void_p, c_char_p, c_uint64, _TEXT_OUT, _LEN_OUT, _OUT],
+    ),
     "sandcell_snapshot_save": (
         c_int,
         [c_void_p, c_char_p, POINTER(SnapshotOptions), _TEXT_OUT, _OUT],
