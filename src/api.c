@@ -11,9 +11,11 @@
 #include "base/opts.h"
 #include "engine/info.h"
 #include "sandcell/sandcell.h"
+#include "session/attach.h"
 #include "session/checkpoint.h"
 #include "session/execute.h"
 #include "session/files.h"
+#include "session/named.h"
 #include "session/policy/policy.h"
 #include "session/questions.h"
 #include "session/session.h"
@@ -37,7 +39,7 @@ const char *sandcell_version_text(void)
 int sandcell_has_feature(const char *name)
 {
 	static const char *const features[] = {
-		"execute", "execute_cli", "checkpoint", "snapshot", "files"};
+		"execute", "execute_cli", "checkpoint", "snapshot", "files", "attach"};
 
 	for (size_t i = 0; name && i < sizeof(features) / sizeof(features[0]); i++) {
 		if (strcmp(name, features[i]) == 0)
@@ -412,4 +414,114 @@ int sandcell_get(sandcell_session *session, const char *path, uint64_t max, char
 			"session, path, data_out or len_out is NULL");
 	return documented(sc_get(session, path, max, data_out, len_out, err_out),
 		SNAPSHOT_CODES, err_out);
+}
+
+/* ---- sessions of other processes ---- */
+
+#define ATTACH_OPTIONS_FIRST sizeof(sandcell_attach_options)
+#define ASK_CODES                                                                          \
+	(CODE(SANDCELL_E_INVAL) | CODE(SANDCELL_E_CLOSED) | CODE(SANDCELL_E_BUSY) |        \
+		CODE(SANDCELL_E_GONE) | CODE(SANDCELL_E_TIMEOUT) |                         \
+		CODE(SANDCELL_E_PROTOCOL) | CODE(SANDCELL_E_NOMEM))
+
+void sandcell_attach_options_init(sandcell_attach_options *opts, size_t size)
+{
+	memset(opts, 0, size);
+	opts->struct_size = size;
+}
+
+int sandcell_session_attach(sandcell_engine *engine, const char *name,
+	const sandcell_attach_options *opts, sandcell_session **session_out,
+	sandcell_error **err_out)
+{
+	const unsigned codes = CODE(SANDCELL_E_INVAL) | CODE(SANDCELL_E_CONNECT) |
+			       CODE(SANDCELL_E_NOTFOUND) | CODE(SANDCELL_E_ENGINE) |
+			       CODE(SANDCELL_E_PROTOCOL) | CODE(SANDCELL_E_TIMEOUT) |
+			       CODE(SANDCELL_E_CALLBACK) | CODE(SANDCELL_E_GONE) |
+			       CODE(SANDCELL_E_CONFLICT) | CODE(SANDCELL_E_NOMEM);
+	sandcell_attach_options mine;
+	int rc;
+
+	if (!engine || !name || !session_out)
+		return sc_fail(
+			err_out, SANDCELL_E_INVAL, "engine, name or session_out is NULL");
+	rc = sc_opts_load(&mine, sizeof(mine), ATTACH_OPTIONS_FIRST, opts,
+		"sandcell_attach_options", err_out);
+	if (rc == 0)
+		rc = sc_session_attach(engine, name, &mine, session_out, err_out);
+	return documented(rc, codes, err_out);
+}
+
+int sandcell_session_detach(sandcell_session *session, sandcell_error **err_out)
+{
+	if (!session)
+		return sc_fail(err_out, SANDCELL_E_INVAL, "session is NULL");
+	return documented(sc_session_detach(session, err_out),
+		CODE(SANDCELL_E_INVAL) | CODE(SANDCELL_E_BUSY), err_out);
+}
+
+int sandcell_session_set_lease(
+	sandcell_session *session, uint32_t lease_ms, sandcell_error **err_out)
+{
+	if (!session || !lease_ms)
+		return sc_fail(err_out, SANDCELL_E_INVAL, "session is NULL or lease_ms 0");
+	return documented(
+		sc_session_set_lease(session, lease_ms, err_out), ASK_CODES, err_out);
+}
+
+int sandcell_session_stat(
+	sandcell_session *session, char **json_out, sandcell_error **err_out)
+{
+	if (!session || !json_out)
+		return sc_fail(err_out, SANDCELL_E_INVAL, "session or json_out is NULL");
+	return documented(sc_session_stat(session, json_out, err_out), ASK_CODES, err_out);
+}
+
+int sandcell_session_interrupt_all(
+	sandcell_session *session, uint32_t *count_out, sandcell_error **err_out)
+{
+	if (!session)
+		return sc_fail(err_out, SANDCELL_E_INVAL, "session is NULL");
+	return documented(
+		sc_session_interrupt_all(session, count_out, err_out), ASK_CODES, err_out);
+}
+
+#define RUN_CODES                                                                          \
+	(CODE(SANDCELL_E_INVAL) | CODE(SANDCELL_E_CLOSED) | CODE(SANDCELL_E_BUSY) |        \
+		CODE(SANDCELL_E_CALLBACK) | CODE(SANDCELL_E_GONE) |                        \
+		CODE(SANDCELL_E_LIMIT) | CODE(SANDCELL_E_NOMEM))
+
+int sandcell_execute_detached(sandcell_session *session, const char *code, size_t code_len,
+	const sandcell_execute_options *opts, uint64_t *call_id_out,
+	sandcell_error **err_out)
+{
+	sandcell_execute_options mine;
+	int rc;
+
+	if (!session || (!code && code_len > 0) || !call_id_out)
+		return sc_fail(
+			err_out, SANDCELL_E_INVAL, "session, code or call_id_out is NULL");
+	rc = sc_opts_load(&mine, sizeof(mine), EXECUTE_OPTIONS_FIRST, opts,
+		"sandcell_execute_options", err_out);
+	if (rc == 0)
+		rc = sc_execute_detached(
+			session, code ? code : "", code_len, &mine, call_id_out, err_out);
+	return documented(rc, RUN_CODES, err_out);
+}
+
+int sandcell_fetch_result(sandcell_session *session, uint64_t call_id,
+	const sandcell_execute_options *opts, sandcell_result **result_out,
+	sandcell_error **err_out)
+{
+	sandcell_execute_options mine;
+	int rc;
+
+	if (!session || !result_out)
+		return sc_fail(err_out, SANDCELL_E_INVAL, "session or result_out is NULL");
+	rc = sc_opts_load(&mine, sizeof(mine), EXECUTE_OPTIONS_FIRST, opts,
+		"sandcell_execute_options", err_out);
+	if (rc == 0)
+		rc = sc_fetch_result(session, call_id, &mine, result_out, err_out);
+	return documented(rc,
+		RUN_CODES | CODE(SANDCELL_E_NOTFOUND) | CODE(SANDCELL_E_TIMEOUT), err_out);
 }

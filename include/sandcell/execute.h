@@ -34,6 +34,9 @@ typedef int (*sandcell_output_fn)(
 /** List the files below /workspace that the call creates, changes or removes. */
 #define SANDCELL_EXECUTE_ARTIFACTS (UINT32_C(1) << 1)
 
+/** Fail with #SANDCELL_E_BUSY when another client's call runs, in place of waiting. */
+#define SANDCELL_EXECUTE_NO_WAIT (UINT32_C(1) << 2)
+
 /** How to run one piece of code. */
 typedef struct sandcell_execute_options {
 	size_t struct_size;	      /**< sizeof(sandcell_execute_options) */

@@ -28,6 +28,7 @@
 #include "execute.h"
 #include "files.h"
 #include "inspect.h"
+#include "named.h"
 #include "result.h"
 #include "session.h"
 #include "snapshot.h"

@@ -62,13 +62,17 @@ typedef struct sandcell_session_options {
 	uint32_t lease_ms;	  /**< life without a client; 0: 10 s, named: 30 min */
 	uint32_t open_timeout_ms; /**< 0: 60 s */
 	uint32_t flags;		  /**< SANDCELL_SESSION_*; unknown bits are refused */
+	uint64_t fsize_bytes;	  /**< largest file that the code may write; 0: any */
+	uint64_t nofile_max;	  /**< open files of each of its processes; 0: 4096 */
+	uint32_t max_life_ms;	  /**< life at all, whoever is there; 0: no limit */
+	uint32_t idle_ms;	  /**< life without a call; 0: no limit */
 } sandcell_session_options;
 
 /* clang-format off */
 #ifdef __cplusplus
 #define SANDCELL_SESSION_OPTIONS_INIT \
 	{sizeof(sandcell_session_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-	 0, 0}
+	 0, 0, 0, 0, 0, 0}
 #else
 #define SANDCELL_SESSION_OPTIONS_INIT {.struct_size = sizeof(sandcell_session_options)}
 #endif

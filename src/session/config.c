@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "session/owner.h"
 
-#define DEFAULT_TIMEOUT_MS	600000
 #define DEFAULT_LEASE_MS	10000
 #define DEFAULT_NAMED_LEASE_MS	(30 * 60000)
 #define DEFAULT_OPEN_TIMEOUT_MS 60000
@@ -50,7 +49,8 @@ static bool is_name_char(char c)
 	       c == '_' || c == '.' || c == '-';
 }
 
-static int load_name(struct sc_config *config, const char *name, sandcell_error **err_out)
+int sc_config_load_name(
+	struct sc_config *config, const char *name, sandcell_error **err_out)
 {
 	char made_up[17];
 	int rc;
@@ -207,7 +207,7 @@ static int load_texts(struct sc_config *config, const sandcell_session_options *
 
 	rc = load_image(config, opts->image, err_out);
 	if (rc == 0)
-		rc = load_name(config, opts->name, err_out);
+		rc = sc_config_load_name(config, opts->name, err_out);
 	if (rc == 0)
 		rc = load_network(config, opts->network, err_out);
 	if (rc == 0)
@@ -221,7 +221,9 @@ static int load_texts(struct sc_config *config, const sandcell_session_options *
 
 static void load_times(struct sc_config *config, const sandcell_session_options *opts)
 {
-	config->timeout_ms = opts->timeout_ms ? opts->timeout_ms : DEFAULT_TIMEOUT_MS;
+	config->timeout_ms = opts->timeout_ms ? opts->timeout_ms : SC_DEFAULT_TIMEOUT_MS;
+	config->max_life_ms = opts->max_life_ms;
+	config->idle_ms = opts->idle_ms;
 	config->lease_ms = opts->lease_ms;
 	if (!config->lease_ms)
 		config->lease_ms = opts->name ? DEFAULT_NAMED_LEASE_MS : DEFAULT_LEASE_MS;

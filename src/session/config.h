@@ -18,6 +18,7 @@
 
 #define SC_DEFAULT_IMAGE      "sandcell/python"
 #define SC_DEFAULT_OUTPUT_MAX ((uint64_t)1 << 20)
+#define SC_DEFAULT_TIMEOUT_MS 600000
 
 struct sc_config {
 	char *image;
@@ -36,6 +37,8 @@ struct sc_config {
 	uint64_t output_max;
 	uint32_t timeout_ms; /* SANDCELL_NO_TIMEOUT: none */
 	uint32_t lease_ms;
+	uint32_t max_life_ms; /* 0: no limit, as the next */
+	uint32_t idle_ms;
 	uint32_t open_timeout_ms;
 	bool named; /* by the caller */
 	bool strict_limits;
@@ -47,6 +50,9 @@ struct sc_config {
  */
 int sc_config_load(struct sc_config *config, const sandcell_session_options *opts,
 	const char *socket, bool remote, struct sc_caller caller, sandcell_error **err_out);
+/* Checks and copies a session's name; NULL: makes one up. */
+int sc_config_load_name(
+	struct sc_config *config, const char *name, sandcell_error **err_out);
 void sc_config_clear(struct sc_config *config);
 
 #endif

@@ -34,8 +34,8 @@ int sc_connect(sandcell_session *s, sc_deadline deadline, sandcell_error **err_o
 /* The same name each time: a stream of ours that was lost gives its place to this one. */
 static int send_hello(const sandcell_session *s, sandcell_error **err_out)
 {
-	sc_autojson *header = json_pack("{s:s, s:i, s:s}", "type", "hello", "protocol",
-		PROTOCOL_VERSION, "client", s->client);
+	sc_autojson *header = json_pack("{s:s, s:i, s:s, s:b}", "type", "hello", "protocol",
+		PROTOCOL_VERSION, "client", s->client, "observe", s->observes);
 
 	if (!header)
 		return sc_fail_nomem(err_out);

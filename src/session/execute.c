@@ -17,6 +17,10 @@
 #define GRACE_MS 500
 /* What the supervisor may take beyond its own deadline before the host acts. */
 #define BACKSTOP_MS 5000
+/* A call that is not waited for is answered when it has come. */
+#define ACCEPT_MS 30000
+#define KNOWN_FLAGS                                                                        \
+	(SANDCELL_EXECUTE_PROGRAM | SANDCELL_EXECUTE_ARTIFACTS | SANDCELL_EXECUTE_NO_WAIT)
 
 /* A call that runs. */
 struct run {
@@ -28,6 +32,8 @@ struct run {
 	struct sc_spill *spill; /* NULL: no files */
 	sc_deadline deadline;	/* the host's own */
 	bool interrupted;	/* the interrupt was sent */
+	bool fetching;		/* another call's result: its deadline ends the waiting */
+	bool timed_out;		/* and has passed */
 	bool stopped;		/* by the callback */
 };
 
@@ -67,6 +73,8 @@ static int send_interrupt(struct run *run, sandcell_error **err_out)
 	if (!header)
 		return sc_fail_nomem(err_out);
 	run->interrupted = true;
+	if (run->timed_out)
+		run->deadline = SC_NEVER;
 	run->deadline =
 		sc_deadline_min(run->deadline, sc_deadline_in_ms(GRACE_MS + BACKSTOP_MS));
 	return sc_channel_send_frame(run->s->channel, header, err_out);
@@ -81,13 +89,17 @@ static int pump_to_end(struct run *run, sandcell_error **err_out)
 
 		if (sc_call_ended(&run->call))
 			break;
-		if (rc == SC_PUMP_TIMEOUT)
+		bool patience = run->fetching && !run->interrupted;
+		if (rc == SC_PUMP_TIMEOUT && patience)
+			run->timed_out = true;
+		else if (rc == SC_PUMP_TIMEOUT)
 			return sc_fail(err_out, SANDCELL_E_TIMEOUT,
 				"the supervisor did not keep the deadline");
 		if (woken && atomic_load(&run->s->closing))
 			return sc_fail(err_out, SANDCELL_E_CLOSED,
 				"the session was closed during the call");
-		bool stop = woken || rc == SC_PUMP_STOPPED || run->stopped;
+		bool stop =
+			woken || rc == SC_PUMP_STOPPED || run->stopped || run->timed_out;
 		if (rc >= 0 && stop && !run->interrupted)
 			rc = send_interrupt(run, err_out);
 		if (rc < 0)
@@ -115,13 +127,42 @@ static void give_verdict(struct run *run, int rc, const char *why)
 	result->container_restarted = verdict.replaced;
 }
 
+/* Answers that are no results of calls. */
+static int check_answer(const struct run *run, sandcell_error **err_out)
+{
+	const json_t *header = run->call.result;
+	const char *status = sc_json_get_str(header, "status", "");
+
+	if (strcmp(status, "busy") == 0)
+		return sc_fail(err_out, SANDCELL_E_BUSY, "%s",
+			run->fetching ? "the call is still running"
+				      : "another client's call is running");
+	if (!run->fetching)
+		return 0;
+	if (!json_object_get(header, "target"))
+		return sc_fail(err_out, SANDCELL_E_NOTFOUND,
+			"the session knows no such call, or keeps its result no longer");
+	/* A call's own result has the time it took. */
+	if (run->interrupted && !json_object_get(header, "duration_ns"))
+		return run->timed_out
+			       ? sc_fail(err_out, SANDCELL_E_TIMEOUT,
+					 "the call is still running")
+			       : sc_fail(err_out, SANDCELL_E_BUSY,
+					 "the waiting was interrupted; the call is still "
+					 "running");
+	return 0;
+}
+
 static int finish(struct run *run, int rc, sandcell_error **err_out)
 {
 	SANDCELL_CLEANUP(sc_error_freep) sandcell_error *why = NULL;
 
-	if (rc == 0 && strcmp(sc_json_get_str(run->call.result, "status", ""), "busy") == 0)
-		return sc_fail(
-			err_out, SANDCELL_E_BUSY, "another client's call is running");
+	if (rc == 0) {
+		int bad = check_answer(run, err_out);
+
+		if (bad < 0)
+			return bad;
+	}
 	if (rc == 0)
 		rc = sc_result_finish(
 			run->result, run->call.result, &run->call.content, &why);
@@ -207,6 +248,8 @@ static int make_header(uint64_t id, const sandcell_execute_options *opts,
 		bad |= json_object_set_new(header, "script", json_string(opts->script));
 	if (opts->flags & SANDCELL_EXECUTE_PROGRAM)
 		bad |= json_object_set_new(header, "program", json_true());
+	if (opts->flags & SANDCELL_EXECUTE_NO_WAIT)
+		bad |= json_object_set_new(header, "wait", json_false());
 	if (opts->flags & SANDCELL_EXECUTE_ARTIFACTS)
 		bad |= json_object_set_new(header, "artifacts", json_true());
 	if (opts->args)
@@ -223,7 +266,7 @@ static int make_header(uint64_t id, const sandcell_execute_options *opts,
 static int check_input(const char *code, size_t code_len,
 	const sandcell_execute_options *opts, sandcell_error **err_out)
 {
-	if (opts->flags & ~(SANDCELL_EXECUTE_PROGRAM | SANDCELL_EXECUTE_ARTIFACTS))
+	if (opts->flags & ~KNOWN_FLAGS)
 		return sc_fail(err_out, SANDCELL_E_INVAL, "unknown execute flags 0x%x",
 			opts->flags);
 	if (code_len > SC_MAX_CODE)
@@ -287,6 +330,116 @@ int sc_execute(sandcell_session *s, const char *code, size_t code_len,
 	if (rc < 0)
 		return rc;
 	rc = execute_entered(s, code, code_len, opts, result, err_out);
+	sc_session_leave(s);
+	if (rc < 0)
+		return rc;
+	*result_out = SANDCELL_TAKE(result);
+	return 0;
+}
+
+/* ---- detached ---- */
+
+static int detach_entered(sandcell_session *s, const sc_part *parts, size_t count,
+	const sandcell_execute_options *opts, uint64_t *call_id_out,
+	sandcell_error **err_out)
+{
+	uint64_t id = sc_channel_next_id(s->channel);
+	sc_autojson *header = NULL;
+	sc_call call = {0};
+	int rc;
+
+	rc = make_header(id, opts, opts->timeout_ms, &header, err_out);
+	if (rc < 0)
+		return rc;
+	if (json_object_set_new(header, "detach", json_true()) < 0)
+		return sc_fail_nomem(err_out);
+	rc = sc_call_init(&call, id, header, parts, count, NULL, NULL, err_out);
+	if (rc == 0)
+		rc = sc_call_run(s->channel, &call, sc_deadline_in_ms(ACCEPT_MS), err_out);
+	if (rc == SANDCELL_E_GONE || rc == SANDCELL_E_PROTOCOL) {
+		struct sc_verdict verdict;
+
+		sc_recover(s, sc_loss_of(rc), &verdict);
+		rc = sc_error_recode(err_out, SANDCELL_E_GONE);
+	}
+	if (rc == 0 && strcmp(sc_json_get_str(call.result, "status", ""), "busy") == 0)
+		rc = sc_fail(err_out, SANDCELL_E_BUSY, "another client's call is running");
+	else if (rc == 0)
+		rc = sc_call_check(&call, "starting the call", err_out);
+	if (rc == 0)
+		*call_id_out = id;
+	sc_call_clear(&call);
+	return rc;
+}
+
+int sc_execute_detached(sandcell_session *s, const char *code, size_t code_len,
+	const sandcell_execute_options *opts, uint64_t *call_id_out,
+	sandcell_error **err_out)
+{
+	const sc_part parts[] = {
+		{.name = "code", .data = code, .len = code_len},
+		{.name = "stdin", .data = opts->stdin_data, .len = opts->stdin_len},
+	};
+	int rc;
+
+	rc = check_input(code, code_len, opts, err_out);
+	if (rc < 0)
+		return rc;
+	if (!opts->timeout_ms || opts->timeout_ms == SANDCELL_NO_TIMEOUT)
+		return sc_fail(err_out, SANDCELL_E_INVAL,
+			"a detached call needs a timeout of its own");
+	if (opts->on_output || opts->stdout_file || opts->stderr_file)
+		return sc_fail(err_out, SANDCELL_E_INVAL,
+			"the output of a detached call is part of its result only");
+	rc = sc_session_enter(s, err_out);
+	if (rc < 0)
+		return rc;
+	rc = detach_entered(s, parts, opts->stdin_data ? 2 : 1, opts, call_id_out, err_out);
+	sc_session_leave(s);
+	return rc;
+}
+
+static int fetch_entered(sandcell_session *s, uint64_t call_id,
+	const sandcell_execute_options *opts, sandcell_result *result,
+	sandcell_error **err_out)
+{
+	struct run run = {
+		.s = s,
+		.result = result,
+		.on_output = opts->on_output,
+		.output_user = opts->output_user,
+		.fetching = true,
+		.deadline = opts->timeout_ms && opts->timeout_ms != SANDCELL_NO_TIMEOUT
+				    ? sc_deadline_in_ms(opts->timeout_ms)
+				    : SC_NEVER,
+	};
+	sc_autojson *header = json_pack("{s:s, s:I, s:I, s:b}", "type", "result", "id",
+		(json_int_t)sc_channel_next_id(s->channel), "target", (json_int_t)call_id,
+		"wait", !(opts->flags & SANDCELL_EXECUTE_NO_WAIT));
+
+	if (!header)
+		return sc_fail_nomem(err_out);
+	return run_call(&run, header, NULL, 0, err_out);
+}
+
+int sc_fetch_result(sandcell_session *s, uint64_t call_id,
+	const sandcell_execute_options *opts, sandcell_result **result_out,
+	sandcell_error **err_out)
+{
+	SANDCELL_CLEANUP(sc_result_freep) sandcell_result *result = NULL;
+	uint64_t output_max = opts->output_max ? opts->output_max : s->config.output_max;
+	int rc;
+
+	if (call_id > SC_FRAME_ID_MAX || opts->flags & ~SANDCELL_EXECUTE_NO_WAIT)
+		return sc_fail(err_out, SANDCELL_E_INVAL, "no such call id, or flags 0x%x",
+			opts->flags);
+	result = sc_result_new("", 0, output_max, err_out);
+	if (!result)
+		return SANDCELL_E_NOMEM;
+	rc = sc_session_enter(s, err_out);
+	if (rc < 0)
+		return rc;
+	rc = fetch_entered(s, call_id, opts, result, err_out);
 	sc_session_leave(s);
 	if (rc < 0)
 		return rc;

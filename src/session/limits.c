@@ -17,8 +17,10 @@
  * fails.  nproc counts per uid over the whole machine, so it is high; pids is what bounds
  * a session.
  */
-#define NOFILE 4096
-#define NPROC  16384
+#define NOFILE	   4096
+#define MIN_NOFILE 32
+#define MAX_NOFILE (UINT64_C(1) << 20)
+#define NPROC	   16384
 
 static uint64_t tmpfs_sum(const struct sc_limits *limits)
 {
@@ -47,12 +49,24 @@ int sc_limits_resolve(struct sc_limits *limits, const sandcell_session_options *
 		.pids = opts->pids_max ? opts->pids_max : DEFAULT_PIDS,
 		.nofile = NOFILE,
 		.nproc = NPROC,
+		.code_nofile = (uint32_t)opts->nofile_max,
+		.fsize_bytes = opts->fsize_bytes,
 	};
 
 	if (mine.memory_bytes < MIN_MEMORY || mine.memory_bytes > INT64_MAX)
 		return sc_fail(err_out, SANDCELL_E_INVAL,
 			"memory of %" PRIu64 " bytes: at least %" PRIu64 " are needed",
 			mine.memory_bytes, MIN_MEMORY);
+	if (opts->nofile_max &&
+		(opts->nofile_max < MIN_NOFILE || opts->nofile_max > MAX_NOFILE))
+		return sc_fail(err_out, SANDCELL_E_INVAL,
+			"%" PRIu64 " open files: from %d to %" PRIu64 " are possible",
+			opts->nofile_max, MIN_NOFILE, MAX_NOFILE);
+	if (opts->fsize_bytes > INT64_MAX)
+		return sc_fail(err_out, SANDCELL_E_INVAL, "files of %" PRIu64 " bytes",
+			opts->fsize_bytes);
+	if (opts->nofile_max > NOFILE)
+		mine.nofile = (uint32_t)opts->nofile_max;
 	if (mine.pids < MIN_PIDS)
 		return sc_fail(err_out, SANDCELL_E_INVAL,
 			"%u processes: at least %d are needed", mine.pids, MIN_PIDS);

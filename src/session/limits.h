@@ -26,8 +26,10 @@ struct sc_limits {
 	uint64_t shm_bytes;
 	uint32_t cpu_millis; /* 0: all of the host */
 	uint32_t pids;
-	uint32_t nofile;
+	uint32_t nofile; /* of the container, the supervisor included */
 	uint32_t nproc;
+	uint32_t code_nofile; /* of each process of user code; 0: as the container's */
+	uint64_t fsize_bytes; /* 0: no limit */
 };
 
 /* SANDCELL_E_INVAL when a wish cannot be met. */

@@ -169,6 +169,11 @@ static void replace(sandcell_session *s, struct sc_verdict *verdict)
 	int rc;
 
 	s->state = SESSION_LOST;
+	if (s->attached) {
+		/* Others may use it: nobody's stream but ours is known to be lost. */
+		sc_channel_free(SANDCELL_TAKE(s->channel));
+		return;
+	}
 	(void)sc_session_discard(s, sc_deadline_in_ms(REMOVE_MS), NULL);
 	if (atomic_load(&s->closing))
 		return;

@@ -102,6 +102,10 @@ static int make_ready(sandcell_session *s, sandcell_error **err_out)
 	if (atomic_load(&s->closing))
 		return sc_fail(err_out, SANDCELL_E_CLOSED, "session '%s' was closed",
 			s->config.name);
+	if (s->state == SESSION_LOST && s->attached)
+		return sc_fail(err_out, SANDCELL_E_GONE,
+			"session '%s' has ended, or cannot be reached any more",
+			s->config.name);
 	if (s->state == SESSION_LOST) {
 		rc = sc_session_start(
 			s, sc_deadline_in_ms(s->config.open_timeout_ms), err_out);
@@ -141,7 +145,7 @@ void sc_session_leave(sandcell_session *s)
 
 /* ---- life ---- */
 
-static int session_new(
+int sc_session_new(
 	sandcell_engine *engine, sandcell_session **out, sandcell_error **err_out)
 {
 	sandcell_session *s = sc_calloc(1, sizeof(*s));
@@ -187,7 +191,7 @@ int sc_session_open(sandcell_engine *engine, const sandcell_session_options *opt
 	SANDCELL_CLEANUP(sc_session_freep) sandcell_session *s = NULL;
 	int rc;
 
-	rc = session_new(engine, &s, err_out);
+	rc = sc_session_new(engine, &s, err_out);
 	if (rc < 0)
 		return rc;
 	rc = sc_config_load(&s->config, opts, sc_engine_socket_path(engine),
@@ -231,6 +235,19 @@ int sc_session_close(sandcell_session *s, sandcell_error **err_out)
 	sc_session_unlock(s);
 	if (rc < 0)
 		return sc_context(err_out, rc, "closing session '%s'", s->config.name);
+	return 0;
+}
+
+int sc_session_detach(sandcell_session *s, sandcell_error **err_out)
+{
+	int rc;
+
+	rc = sc_session_lock(s, err_out);
+	if (rc < 0)
+		return rc;
+	sc_channel_free(SANDCELL_TAKE(s->channel));
+	s->state = SESSION_CLOSED;
+	sc_session_unlock(s);
 	return 0;
 }
 

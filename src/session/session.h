@@ -50,6 +50,8 @@ struct sandcell_session {
 	sc_channel *channel;
 	char client[SC_CLIENT_DIGITS + 1]; /* how the supervisor knows us */
 	uint64_t call_began_ns;		   /* the engine's wall clock, for past events */
+	bool attached;	  /* another process opened it: a lost container is not replaced */
+	bool observes;	  /* and only looks on */
 	bool replaced;	  /* the container took the place of a lost one; not yet told */
 	json_t *warnings; /* of opening the container */
 	char *json;	  /* sandcell_session_get_json() */
@@ -57,6 +59,7 @@ struct sandcell_session {
 
 int sc_session_open(sandcell_engine *engine, const sandcell_session_options *opts,
 	sandcell_session **session_out, sandcell_error **err_out);
+int sc_session_detach(sandcell_session *s, sandcell_error **err_out);
 int sc_session_reset(sandcell_session *s, sandcell_error **err_out);
 int sc_session_close(sandcell_session *s, sandcell_error **err_out);
 void sc_session_interrupt(sandcell_session *s);
@@ -69,6 +72,9 @@ static inline void sc_session_freep(sandcell_session **s)
 
 /* ---- for the files of this folder ---- */
 
+/* A session without config or container. */
+int sc_session_new(
+	sandcell_engine *engine, sandcell_session **out, sandcell_error **err_out);
 /* Checks that the step is legal: from one of from_mask. */
 int sc_session_move(sandcell_session *s, unsigned from_mask, enum session_state to,
 	sandcell_error **err_out);

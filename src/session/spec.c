@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "sandcell/version.h"
+#include "session/config_json.h"
 #include "session/runner_source.h"
 
 #define PYTHON	     "python3"
@@ -37,6 +38,16 @@ static json_t *number_text(uint64_t value)
 	return json_sprintf("%" PRIu64, value);
 }
 
+static json_t *config_text(const struct sc_config *config)
+{
+	sc_autojson *all = sc_config_json(config);
+	sc_autobuf text = SC_BUF_INIT(SC_MAX_TEXT);
+
+	if (!all || sc_json_dump(all, &text, NULL) < 0)
+		return NULL;
+	return json_string(sc_buf_text(&text));
+}
+
 static json_t *make_labels(const struct sc_config *config, const struct sc_owner *owner,
 	const struct sc_spec_engine *engine)
 {
@@ -44,18 +55,19 @@ static json_t *make_labels(const struct sc_config *config, const struct sc_owner
 		const char *key;
 		json_t *value; /* stolen below, NULL included */
 	} rows[] = {
-		{SC_LABEL_PREFIX "version", json_string(sandcell_version_text())},
-		{SC_LABEL_PREFIX "session", json_string(config->name)},
-		{SC_LABEL_PREFIX "kind", json_string(config->named ? "named" : "unnamed")},
-		{SC_LABEL_PREFIX "owner.uid", number_text(owner->uid)},
-		{SC_LABEL_PREFIX "owner.host", json_string(owner->host)},
-		{SC_LABEL_PREFIX "owner.boot", json_string(owner->boot_id)},
-		{SC_LABEL_PREFIX "owner.pidns", number_text(owner->pid_ns)},
-		{SC_LABEL_PREFIX "owner.pid", number_text((uint64_t)owner->pid)},
-		{SC_LABEL_PREFIX "owner.start", number_text(owner->start)},
-		{SC_LABEL_PREFIX "created", number_text(engine->created_s)},
+		{SC_LABEL_VERSION, json_string(sandcell_version_text())},
+		{SC_LABEL_SESSION, json_string(config->name)},
+		{SC_LABEL_KIND, json_string(config->named ? "named" : "unnamed")},
+		{SC_LABEL_OWNER_UID, number_text(owner->uid)},
+		{SC_LABEL_OWNER_HOST, json_string(owner->host)},
+		{SC_LABEL_OWNER_BOOT, json_string(owner->boot_id)},
+		{SC_LABEL_OWNER_PIDNS, number_text(owner->pid_ns)},
+		{SC_LABEL_OWNER_PID, number_text((uint64_t)owner->pid)},
+		{SC_LABEL_OWNER_START, number_text(owner->start)},
+		{SC_LABEL_CREATED, number_text(engine->created_s)},
 		{SC_LABEL_PREFIX "lease_ms", number_text(config->lease_ms)},
-		{SC_LABEL_PREFIX "max_life_ms", number_text(0)},
+		{SC_LABEL_MAX_LIFE, number_text(config->max_life_ms)},
+		{SC_LABEL_CONFIG, config_text(config)},
 		{SC_LABEL_NONCE, json_string(engine->nonce)},
 	};
 	json_t *labels = json_object();
@@ -285,11 +297,13 @@ int sc_spec_setup(const struct sc_config *config, const json_t *image_env, uint6
 {
 	const struct sc_workspace *workspace = &config->workspace;
 	json_t *header = json_pack(
-		"{s:s, s:I, s:I, s:I, s:s, s:I, s:i, s:i, s:{s:i, s:i}, s:O, s:o, s:o}",
+		"{s:s, s:I, s:I, s:I, s:s, s:I, s:I, s:I, s:{s:I, s:I}, s:O, s:o, s:o}",
 		"type", "setup", "id", (json_int_t)id, "uid", (json_int_t)workspace->uid,
 		"gid", (json_int_t)workspace->gid, "cwd", SC_WORKSPACE_TARGET, "lease_ms",
-		(json_int_t)config->lease_ms, "max_life_ms", 0, "idle_ms", 0, "limits",
-		"nofile", 0, "fsize", 0, "preload", config->preload, "env",
+		(json_int_t)config->lease_ms, "max_life_ms",
+		(json_int_t)config->max_life_ms, "idle_ms", (json_int_t)config->idle_ms,
+		"limits", "nofile", (json_int_t)config->limits.code_nofile, "fsize",
+		(json_int_t)config->limits.fsize_bytes, "preload", config->preload, "env",
 		make_env(config, image_env), "writable", make_writable(config));
 
 	return done(header, header_out, err_out);

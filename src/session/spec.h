@@ -14,10 +14,22 @@
 #include "session/config.h"
 #include "session/owner.h"
 
-#define SC_LABEL_PREFIX "io.sandcell."
-#define SC_LABEL_NONCE	SC_LABEL_PREFIX "nonce"
-#define SC_NAME_PREFIX	"sandcell-"
-#define SC_SPEC_HOME	"/home/sandcell"
+#define SC_LABEL_PREFIX	     "io.sandcell."
+#define SC_LABEL_NONCE	     SC_LABEL_PREFIX "nonce"
+#define SC_LABEL_VERSION     SC_LABEL_PREFIX "version"
+#define SC_LABEL_SESSION     SC_LABEL_PREFIX "session"
+#define SC_LABEL_KIND	     SC_LABEL_PREFIX "kind"
+#define SC_LABEL_CONFIG	     SC_LABEL_PREFIX "config"
+#define SC_LABEL_CREATED     SC_LABEL_PREFIX "created"
+#define SC_LABEL_MAX_LIFE    SC_LABEL_PREFIX "max_life_ms"
+#define SC_LABEL_OWNER_UID   SC_LABEL_PREFIX "owner.uid"
+#define SC_LABEL_OWNER_HOST  SC_LABEL_PREFIX "owner.host"
+#define SC_LABEL_OWNER_BOOT  SC_LABEL_PREFIX "owner.boot"
+#define SC_LABEL_OWNER_PIDNS SC_LABEL_PREFIX "owner.pidns"
+#define SC_LABEL_OWNER_PID   SC_LABEL_PREFIX "owner.pid"
+#define SC_LABEL_OWNER_START SC_LABEL_PREFIX "owner.start"
+#define SC_NAME_PREFIX	     "sandcell-"
+#define SC_SPEC_HOME	     "/home/sandcell"
 
 /* Where the session mounts something of its own; ends with NULL. */
 extern const char *const sc_spec_own_targets[];

@@ -370,7 +370,7 @@ START_TEST(labels_say_whose_it_is)
 		(void)snprintf(key, sizeof(key), "io.sandcell.%s", want[i][0]);
 		ck_assert_str_eq(sc_json_get_str(labels, key, "missing"), want[i][1]);
 	}
-	ck_assert_uint_eq(json_object_size(labels), 13);
+	ck_assert_uint_eq(json_object_size(labels), 14);
 }
 END_TEST
 

@@ -66,10 +66,12 @@ SESSION_WORKSPACE_RO = 1 << 0
 SESSION_STRICT_LIMITS = 1 << 1
 EXECUTE_PROGRAM = 1 << 0
 EXECUTE_ARTIFACTS = 1 << 1
+EXECUTE_NO_WAIT = 1 << 2
 CLI_QUOTED_OPERATORS = 1 << 0
 SNAPSHOT_GZIP = 1 << 0
 SNAPSHOT_PLAIN = 1 << 1
 SNAPSHOT_FORCE = 1 << 2
+ATTACH_OBSERVE = 1 << 0
 
 LOG_FN = CFUNCTYPE(None, c_char_p, c_void_p)
 OUTPUT_FN = CFUNCTYPE(c_int, c_int, c_void_p, c_size_t, c_void_p)
@@ -119,6 +121,23 @@ class SessionOptions(_Options):
         ("lease_ms", c_uint32),
         ("open_timeout_ms", c_uint32),
         ("flags", c_uint32),
+        ("fsize_bytes", c_uint64),
+        ("nofile_max", c_uint64),
+        ("max_life_ms", c_uint32),
+        ("idle_ms", c_uint32),
+    ]
+
+
+class AttachOptions(_Options):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("on_wait", WAIT_FN),
+        ("wait_user", c_void_p),
+        ("output_max", c_uint64),
+        ("timeout_ms", c_uint32),
+        ("attach_timeout_ms", c_uint32),
+        ("lease_ms", c_uint32),
+        ("flags", c_uint32),
     ]
 
 
@@ -162,6 +181,7 @@ class SnapshotOptions(_Options):
 STRUCTS = {
     "sandcell_engine_options": EngineOptions,
     "sandcell_session_options": SessionOptions,
+    "sandcell_attach_options": AttachOptions,
     "sandcell_execute_options": ExecuteOptions,
     "sandcell_cli_options": CliOptions,
     "sandcell_snapshot_options": SnapshotOptions,
@@ -176,6 +196,22 @@ WAITING = {
     "sandcell_engine_open": (c_int, [POINTER(EngineOptions), _OUT, _OUT]),
     "sandcell_engine_describe": (c_int, [c_void_p, _TEXT_OUT, _OUT]),
     "sandcell_session_open": (c_int, [c_void_p, POINTER(SessionOptions), _OUT, _OUT]),
+    "sandcell_session_attach": (
+        c_int,
+        [c_void_p, c_char_p, POINTER(AttachOptions), _OUT, _OUT],
+    ),
+    "sandcell_session_detach": (c_int, [c_void_p, _OUT]),
+    "sandcell_session_set_lease": (c_int, [c_void_p, c_uint32, _OUT]),
+    "sandcell_session_stat": (c_int, [c_void_p, _TEXT_OUT, _OUT]),
+    "sandcell_session_interrupt_all": (c_int, [c_void_p, POINTER(c_uint32), _OUT]),
+    "sandcell_execute_detached": (
+        c_int,
+        [c_void_p, c_char_p, c_size_t, POINTER(ExecuteOptions), POINTER(c_uint64), _OUT],
+    ),
+    "sandcell_fetch_result": (
+        c_int,
+        [c_void_p, c_uint64, POINTER(ExecuteOptions), _OUT, _OUT],
+    ),
     "sandcell_reset": (c_int, [c_void_p, _OUT]),
     "sandcell_session_close": (c_int, [c_void_p, _OUT]),
     "sandcell_execute": (
@@ -232,6 +268,7 @@ QUICK = {
     "sandcell_session_get_json": (c_char_p, [c_void_p]),
     "sandcell_interrupt": (None, [c_void_p]),
     "sandcell_session_free": (None, [c_void_p]),
+    "sandcell_attach_options_init": (None, [POINTER(AttachOptions), c_size_t]),
     "sandcell_execute_options_init": (None, [POINTER(ExecuteOptions), c_size_t]),
     "sandcell_cli_options_init": (None, [POINTER(CliOptions), c_size_t]),
     "sandcell_snapshot_options_init": (None, [POINTER(SnapshotOptions), c_size_t]),
