@@ -6,15 +6,20 @@ asyncio is imported at the first await, not before.
 
 import builtins
 
-from _sandcell import source
+from _sandcell import gate, source
 
 __builtins__ = dict(vars(builtins))  # user code may break the shared ones
+
+LOOP_MODULES = ("asyncio.", "selectors")
 
 
 class Awaiter:
     def __init__(self):
         self.loop = None
-        self.where = None  # the traceback of a cancellation: before 3.11 asyncio loses it
+        self.task = None
+        self.victim = None  # the task that a SIGINT hit
+        self.cancelled = False  # by a SIGINT
+        self.where = None  # the traceback of the cancellation: before 3.11 asyncio loses it
 
     def run(self, program, namespace):
         """The value of a program of which a part awaits."""
@@ -22,29 +27,50 @@ class Awaiter:
 
         if self.loop is None or self.loop.is_closed():
             self.loop = asyncio.new_event_loop()
-        loop = self.loop
-        asyncio.set_event_loop(loop)
-        task = loop.create_task(self._steps(asyncio, program, namespace))
+        asyncio.set_event_loop(self.loop)
+        self.task = self.loop.create_task(self._steps(asyncio, program, namespace))
+        self.cancelled = False
+        self.current_task = asyncio.current_task
         try:
-            return loop.run_until_complete(task)
-        except KeyboardInterrupt:
-            if task.done():
-                if not task.cancelled():
-                    task.exception()  # it is on its way to the user already
-                raise
-            return self._cancel(asyncio, task)
+            with gate.Handler(self._interrupt):
+                return self._finish(asyncio)
         finally:
-            self.where = None
+            self.task = self.victim = self.where = None
 
-    def _cancel(self, asyncio, task):
-        """The signal came while everything waited: let the cell's own lines see it."""
-        self.where = None
-        task.cancel()
+    def _interrupt(self, number, frame):
+        """Raises in the user's code; the loop's own code would lose what it has in hand.
+
+        There the task of the cell is cancelled instead, which raises where it waits.
+        """
+        inside = frame is not None and str(frame.f_globals.get("__name__")).startswith(LOOP_MODULES)
+        if not inside or self.cancelled:
+            self.victim = self.current_task(self.loop)
+            raise KeyboardInterrupt
+        self.cancelled = True
+        self.task.cancel()
+        self.loop.call_soon_threadsafe(bool)  # it may be asleep
+
+    def _finish(self, asyncio):
+        task = self.task
         try:
-            self.loop.run_until_complete(task)
+            return self.loop.run_until_complete(task)
         except asyncio.CancelledError:
-            raise KeyboardInterrupt().with_traceback(self.where) from None
-        return None  # it took the cancellation for its end
+            if not self.cancelled:
+                raise
+        except KeyboardInterrupt:
+            for one in (task, self.victim):
+                if one is not None and one.done() and not one.cancelled():
+                    one.exception()  # it is on its way to the user already
+            if task.done():
+                raise
+            # Another task was interrupted: that ends this one, too.
+            self.cancelled = True
+            task.cancel()
+            try:
+                return self.loop.run_until_complete(task)
+            except asyncio.CancelledError:
+                pass
+        raise KeyboardInterrupt().with_traceback(self.where) from None
 
     async def _steps(self, asyncio, program, namespace):
         """Both parts in one task, so that context variables carry over."""

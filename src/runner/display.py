@@ -8,9 +8,8 @@ import binascii
 import builtins
 import json
 import sys
-import traceback
 
-from _sandcell import table, value
+from _sandcell import report, table, value
 
 __builtins__ = dict(vars(builtins))  # user code may break the shared ones
 
@@ -42,14 +41,8 @@ def note(message):
 
 def note_failure(what):
     """The exception being handled, without our frames."""
-    kind, error, tb = sys.exc_info()
-    while tb is not None and tb.tb_frame.f_code.co_filename.startswith("<sandcell:"):
-        tb = tb.tb_next
-    try:
-        lines = traceback.format_exception(kind, error, tb)
-        note("%s failed\n%s" % (what, "".join(lines).rstrip("\n")))
-    except Exception:
-        note("%s failed: %s" % (what, value.describe(error)))
+    text = report.text(*sys.exc_info(), cell_name=None)
+    note("%s failed\n%s" % (what, text.decode("utf-8")))
 
 
 # ---- bundles
@@ -157,6 +150,9 @@ class Displays:
         self.count = 0
         self.dropped = 0
         self.figures = None
+
+    def take_over(self, module):
+        module.display = self.display
 
     def begin(self):
         self.count = 0

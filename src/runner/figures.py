@@ -1,7 +1,6 @@
 """Figures of matplotlib: captured as PNG when the user shows them and at the end of the cell.
 
-matplotlib is never imported here.  A finder on sys.meta_path waits for `matplotlib.pyplot`, so that
-plt.show() captures from its first call on.
+matplotlib is never imported here: once the user's code has, plt.show() is ours from its first call on.
 """
 
 import builtins
@@ -19,12 +18,6 @@ class Figures:
     def __init__(self, displays):
         self.displays = displays
         self.shown = []  # figures that display() has sent, not to be sent again
-
-    def install(self):
-        if PYPLOT in sys.modules:
-            self.take_over(sys.modules[PYPLOT])
-        else:
-            sys.meta_path.insert(0, _Waiting(self))
 
     def take_over(self, pyplot):
         original = pyplot.show
@@ -105,49 +98,3 @@ class Figures:
             return any(manager.canvas.figure is obj for manager in self._managers())
         except Exception:
             return False
-
-
-class _Waiting:
-    """Finds nothing itself; once pyplot is loaded it leaves."""
-
-    def __init__(self, figures):
-        self.figures = figures
-
-    def find_spec(self, name, path=None, target=None):
-        if name != PYPLOT:
-            return None
-        for finder in sys.meta_path:
-            if finder is not self and hasattr(finder, "find_spec"):
-                spec = finder.find_spec(name, path, target)
-                if spec is not None:
-                    if hasattr(spec.loader, "exec_module"):
-                        spec.loader = _Loader(spec.loader, self)
-                    return spec
-        return None
-
-    def loaded(self, module):
-        try:
-            sys.meta_path.remove(self)
-        except ValueError:
-            pass
-        self.figures.take_over(module)
-
-
-class _Loader:
-    """The module's own loader, and a word to us when it is done."""
-
-    def __init__(self, loader, waiting):
-        self._loader = loader
-        self._waiting = waiting
-
-    def __getattr__(self, name):
-        return getattr(self._loader, name)
-
-    def create_module(self, spec):
-        return self._loader.create_module(spec)
-
-    def exec_module(self, module):
-        # The module keeps its real loader, as if nobody had looked.
-        module.__loader__ = module.__spec__.loader = self._loader
-        self._loader.exec_module(module)
-        self._waiting.loaded(module)

@@ -17,13 +17,13 @@ DEAF = tuple(
     for name in "SIGINT SIGALRM SIGVTALRM SIGPROF SIGUSR1 SIGUSR2 SIGCHLD SIGTERM SIGHUP".split()
 )
 
-_set_handler = _signal.signal
+_set_handler, _get_handler = _signal.signal, _signal.getsignal
 _set_mask = _signal.pthread_sigmask
 _block, _replace = int(_signal.SIG_BLOCK), int(_signal.SIG_SETMASK)
 _take_pending = _signal.sigtimedwait
 _send_to_thread = _signal.pthread_kill
 _interrupt = _signal.default_int_handler
-_exc_info = sys.exc_info
+_exc_info, _set_trace, _set_profile = sys.exc_info, sys.settrace, sys.setprofile
 _this_thread = threading.get_ident
 _main_thread = threading.main_thread().ident
 
@@ -46,7 +46,7 @@ def run(step, *args):
 
     Each time SIGINT has its usual handler again.  Afterwards the gate is shut, however many signals
     came: the blocking call does its work first and raises what is pending then, so that nothing can
-    come any more once its exception is caught.
+    come any more once its exception is caught.  Nor does a tracer of the user's watch what follows.
     """
     try:
         return _attempt(step, args)
@@ -63,6 +63,8 @@ def _attempt(step, args):
             step(*args)
         finally:
             mask = _set_mask(_block, DEAF)
+            _set_trace(None)
+            _set_profile(None)
         if SIGINT not in mask:
             _user_mask = mask
         return None
@@ -102,3 +104,17 @@ class Shut:
         if self.handler is not None:
             _set_handler(SIGINT, self.handler)
         _set_mask(_replace, self.mask)
+
+
+class Handler:
+    """Another handler of SIGINT for a while; one that the user sets meanwhile stays."""
+
+    def __init__(self, handler):
+        self.handler = handler
+
+    def __enter__(self):
+        _set_handler(SIGINT, self.handler)
+
+    def __exit__(self, *_):
+        if _get_handler(SIGINT) == self.handler:
+            _set_handler(SIGINT, _interrupt)

@@ -16,7 +16,8 @@ import threading
 import time
 import types
 
-from _sandcell import awaiting, copies, display, figures, frames, gate, names, persist, report, source, streams
+from _sandcell import awaiting, copies, display, figures, frames, gate, hooks, names
+from _sandcell import persist, report, source, streams
 from _sandcell import value as values
 
 __builtins__ = dict(vars(builtins))  # user code may break the shared ones
@@ -46,7 +47,6 @@ _clock, _cpu = time.clock_gettime_ns, time.CLOCK_PROCESS_CPUTIME_ID
 _usage = resource.getrusage
 _exc_info = sys.exc_info
 _end_threads, _run_exit_functions = threading._shutdown, atexit._run_exitfuncs
-_get_trace, _get_profile = sys.gettrace, sys.getprofile
 _set_trace, _set_profile = sys.settrace, sys.setprofile
 
 
@@ -124,7 +124,6 @@ class Kernel:
         self.cell = None
         self.late_interrupt = False
         self.strays = 0
-        self.traced = None
         self.history = []
         self.history_chars = 0
         self.history_cells = config.get("history_cells", HISTORY_CELLS)
@@ -148,7 +147,7 @@ class Kernel:
         self.control = streams.move_high(control)
         os.close(control)
         self.streams.attach(stdout, stderr)
-        faulthandler.enable(self.streams.fds[2])  # a crash says on stderr where it was
+        faulthandler.enable(self.streams.err_fd)  # a crash says on stderr where it was
 
     def become(self, control, stdout, stderr):
         """In a fork that takes a kernel's place."""
@@ -169,7 +168,13 @@ class Kernel:
             os.chdir(config["cwd"])
         builtins.display = self.displays.display
         builtins.save_result = self._save_result
-        self.figures.install()
+        # Code written for notebooks imports its display() from there, and calls plt.show().
+        hooks.when_loaded(
+            {
+                figures.PYPLOT: self.figures.take_over,
+                "IPython.core.display_functions": self.displays.take_over,
+            }
+        )
         self._restore_namespace()
 
     def _restore_namespace(self, modules=sys.modules):
@@ -292,19 +297,16 @@ class Kernel:
         head, tail = program.head, program.tail
         namespace = self.namespace
         result = None
-        if self.traced is not None:
-            self._resume_tracing()
-        try:
-            if program.awaits:
-                result = self.awaiter.run(program, namespace)
-            else:
-                if head is not None:
-                    eval(head, namespace)
-                if tail is not None:
-                    result = eval(tail, namespace)
-        finally:
-            if _get_trace() is not None or _get_profile() is not None:
-                self._stop_tracing()
+        if program.awaits:
+            result = self.awaiter.run(program, namespace)
+        else:
+            if head is not None:
+                eval(head, namespace)
+            if tail is not None:
+                result = eval(tail, namespace)
+        # A tracer of the user's does not watch what follows, nor later cells.
+        _set_trace(None)
+        _set_profile(None)
         return result
 
     def _show_value(self, result, text):
@@ -366,20 +368,6 @@ class Kernel:
             self.cell = None
             self._write_all(data + cell.output + cell.error)
 
-    # ---- tracing: a debugger or a coverage tool of the user's watches the user's code only
-
-    def _stop_tracing(self):
-        trace, profile = _get_trace(), _get_profile()
-        _set_trace(None)
-        _set_profile(None)
-        self.traced = None if trace is profile is None else (trace, profile)
-
-    def _resume_tracing(self):
-        trace, profile = self.traced
-        self.traced = None
-        _set_profile(profile)
-        _set_trace(trace)
-
     # ---- forked children
 
     def _after_fork(self):
@@ -389,6 +377,7 @@ class Kernel:
             except OSError:
                 pass
         self.control = -1
+        faulthandler.enable(2)
 
     def _leave_child(self, cell):
         """A child that the code forked came out of the cell: it ends like a program."""

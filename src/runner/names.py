@@ -27,10 +27,10 @@ _mro_of = type.__dict__["__mro__"].__get__
 def listing(namespace, short=False):
     """[{name, type, repr, size}] by name; short: without repr and size."""
     rows = []
-    for name in sorted(name for name in namespace if type(name) is str):
+    for name in sorted(name for name in list(namespace) if type(name) is str):
         if name.startswith("_"):
             continue
-        obj = namespace[name]
+        obj = namespace.get(name)  # a thread may have deleted it
         row = {"name": name[:REPR_CHARS], "type": _full_type(obj)}
         if not short:
             row["repr"] = _short_repr(obj)
