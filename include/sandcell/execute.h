@@ -37,6 +37,13 @@ typedef int (*sandcell_output_fn)(
 /** Fail with #SANDCELL_E_BUSY when another client's call runs, in place of waiting. */
 #define SANDCELL_EXECUTE_NO_WAIT (UINT32_C(1) << 2)
 
+/**
+ * When the call ends Python itself (a crash, a kill for time or memory, os._exit()), go on
+ * with the variables from before it: the state is preserved, and `rolled_back` is in the
+ * details.  Where threads make that unsafe, `recover_refused` there says so.
+ */
+#define SANDCELL_EXECUTE_RECOVER (UINT32_C(1) << 3)
+
 /** How to run one piece of code. */
 typedef struct sandcell_execute_options {
 	size_t struct_size;	      /**< sizeof(sandcell_execute_options) */

@@ -20,7 +20,8 @@
 /* A call that is not waited for is answered when it has come. */
 #define ACCEPT_MS 30000
 #define KNOWN_FLAGS                                                                        \
-	(SANDCELL_EXECUTE_PROGRAM | SANDCELL_EXECUTE_ARTIFACTS | SANDCELL_EXECUTE_NO_WAIT)
+	(SANDCELL_EXECUTE_PROGRAM | SANDCELL_EXECUTE_ARTIFACTS |                           \
+		SANDCELL_EXECUTE_NO_WAIT | SANDCELL_EXECUTE_RECOVER)
 
 /* A call that runs. */
 struct run {
@@ -252,6 +253,8 @@ static int make_header(uint64_t id, const sandcell_execute_options *opts,
 		bad |= json_object_set_new(header, "wait", json_false());
 	if (opts->flags & SANDCELL_EXECUTE_ARTIFACTS)
 		bad |= json_object_set_new(header, "artifacts", json_true());
+	if (opts->flags & SANDCELL_EXECUTE_RECOVER)
+		bad |= json_object_set_new(header, "recover", json_string("last"));
 	if (opts->args)
 		bad |= json_object_set_new(header, "args", text_list(opts->args));
 	if (bad) {

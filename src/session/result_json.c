@@ -196,6 +196,10 @@ static void put_details(sc_buf *buf, const sandcell_result *result)
 {
 	put_artifacts(buf, result);
 	put_member(buf, result->header, "usage");
+	if (json_is_true(json_object_get(result->header, "rolled_back")))
+		put_bool(buf, "rolled_back", true);
+	if (json_is_string(json_object_get(result->header, "recover_refused")))
+		put_member(buf, result->header, "recover_refused");
 	if (json_object_get(result->header, "stages")) {
 		put_member(buf, result->header, "stages");
 		put_member(buf, result->header, "landlock");

@@ -272,8 +272,28 @@ START_TEST(checkpoints_bring_everything_back)
 }
 END_TEST
 
+START_TEST(a_call_that_ends_python_leaves_the_state_before_it)
+{
+	const sandcell_execute_options opts = {
+		.struct_size = sizeof(opts), .flags = SANDCELL_EXECUTE_RECOVER};
+	sandcell_result *result = NULL;
+
+	begin();
+	expect_ok("import os; gen = iter(range(9)); next(gen)");
+	result = run_with("next(gen); os.kill(os.getpid(), 11)", &opts);
+	check_result(result, SANDCELL_RESULT_SIGNALED, "as they were before", "a crash");
+	ck_assert_int_eq(sandcell_result_get_state_preserved(result), 1);
+	ck_assert_ptr_nonnull(
+		strstr(sandcell_result_get_details(result), "\"rolled_back\":true"));
+	sandcell_result_free(result);
+	expect_value("next(gen)", "1");
+	end();
+}
+END_TEST
+
 REAL_MAIN("snapshot", state_goes_through_a_file, every_compression_is_read_back,
 	a_restore_goes_into_another_session, a_damaged_file_changes_nothing,
 	a_full_disk_keeps_the_older_file, nothing_is_unpickled_on_the_host,
 	another_python_or_image_is_refused_unless_forced, foreign_archives_are_no_snapshots,
-	a_variable_that_ends_the_fork_is_left_out, checkpoints_bring_everything_back)
+	a_variable_that_ends_the_fork_is_left_out, checkpoints_bring_everything_back,
+	a_call_that_ends_python_leaves_the_state_before_it)
