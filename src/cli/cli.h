@@ -72,6 +72,12 @@ extern const struct cli_option cli_common_options[];	      /* of every command: 
 const struct cli_command *cli_find_command(const char *name); /* NULL: none */
 
 extern const struct cli_command command_run;
+extern const struct cli_command command_open;
+extern const struct cli_command command_exec;
+extern const struct cli_command command_reset;
+extern const struct cli_command command_interrupt;
+extern const struct cli_command command_stats;
+extern const struct cli_command command_close;
 extern const struct cli_command command_doctor;
 extern const struct cli_command command_validate;
 extern const struct cli_command command_version;

@@ -10,6 +10,12 @@
 
 const struct cli_command *const cli_commands[] = {
 	&command_run,
+	&command_open,
+	&command_exec,
+	&command_reset,
+	&command_interrupt,
+	&command_stats,
+	&command_close,
 	&command_validate,
 	&command_doctor,
 	&command_completion,

@@ -345,3 +345,55 @@ def test_doctor_without_an_engine_says_where_it_looked(sandcell):
     done = sandcell("doctor", "--host", "unix:///no/such.sock")
     assert done.returncode == 1
     assert b"/no/such.sock" in done.stdout and b"->" in done.stdout
+
+
+# ---- sessions that outlive a command -------------------------------------------------------
+
+@pytest.fixture
+def named(sandcell):
+    """The name of a session that is open."""
+    name = f"test-cli-{os.getpid()}"
+    done = sandcell("open", "--name", name, "--lease", "5m")
+    assert (done.returncode, done.stdout) == (0, name.encode() + b"\n"), done
+    yield name
+    sandcell("close", name)
+
+
+def test_variables_stay_from_one_command_to_the_next(sandcell, named, tmp_path):
+    script = tmp_path / "job.py"
+    script.write_text("import sys\ny = x + 1\nprint(y, sys.argv[1:])\n")
+    assert sandcell("exec", named, "-c", "x = 41").returncode == 0
+    done = sandcell("exec", named, script, "a", "-b")
+    assert (done.returncode, done.stdout) == (0, b"42 ['a', '-b']\n"), done
+    done = sandcell("exec", named, "-", stdin=b"print(x + y)")
+    assert (done.returncode, done.stdout) == (0, b"83\n"), done
+    assert sandcell("reset", named).returncode == 0
+    assert b"NameError" in sandcell("exec", named, "-c", "x").stderr
+
+
+def test_exec_tells_how_it_ended(sandcell, named):
+    assert sandcell("exec", named, "-c", "1/0").returncode == 1
+    assert sandcell("exec", named, "--timeout", "100ms", "-c", "while True: pass").returncode == 124
+    done = sandcell("exec", named, "--json", "-c", "6 * 7")
+    assert json.loads(done.stdout)["output"] == 42
+
+
+def test_another_process_interrupts(sandcell, named):
+    code = "print('ready', flush=True)\nwhile True: pass"
+    process = sandcell.start("exec", named, "-c", code, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL)
+    wait_until_running(process)
+    done = sandcell("exec", named, "--no-wait", "-c", "1")
+    assert done.returncode == 125 and b"another client's call is running" in done.stderr
+    figures = json.loads(sandcell("stats", named).stdout)
+    assert len(figures["running"]) == 1 and figures["lease_left_ms"] is None
+    assert sandcell("interrupt", named).returncode == 0
+    assert process.wait(HANG) == 130
+    process.stdout.close()
+
+
+def test_a_closed_session_is_not_found(sandcell, named):
+    assert sandcell("close", named).returncode == 0
+    done = sandcell("exec", named, "--json", "-c", "1")
+    assert done.returncode == 125 and f"no session '{named}'".encode() in done.stderr
+    assert json.loads(done.stdout)["status"] == "failed"
