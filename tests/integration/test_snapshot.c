@@ -4,7 +4,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "session/snapshot_file.h"
@@ -291,9 +293,48 @@ START_TEST(a_call_that_ends_python_leaves_the_state_before_it)
 }
 END_TEST
 
+/* A client of its own, which saves over and over until it is killed. */
+static void save_for_ever(void)
+{
+	start(NULL);
+	expect_ok("import os; big = os.urandom(6 << 20)");
+	for (;;)
+		save(NULL);
+}
+
+START_TEST(a_client_killed_at_any_time_leaves_a_good_file)
+{
+	static const useconds_t delays[] = {1000, 37000, 91000, 160000};
+
+	make_workspace(folder, 0, 0, 0700);
+	(void)snprintf(file, sizeof(file), "%s/s.tar", folder);
+	for (size_t i = 0; i < sizeof(delays) / sizeof(delays[0]); i++) {
+		sc_deadline deadline = soon();
+		char *json = NULL;
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			save_for_ever();
+			_exit(0);
+		}
+		while (access(file, F_OK) < 0 && !sc_deadline_passed(deadline))
+			sc_pause_ms(1, deadline);
+		(void)usleep(delays[i]); /* somewhere in a later save */
+		ck_assert_int_eq(kill(pid, SIGKILL), 0);
+		ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+		OK(sandcell_snapshot_inspect(file, &json, &err));
+		sandcell_string_free(json);
+		ck_assert_int_eq(unlink(file), 0);
+	}
+	start(NULL);
+	end();
+}
+END_TEST
+
 REAL_MAIN("snapshot", state_goes_through_a_file, every_compression_is_read_back,
 	a_restore_goes_into_another_session, a_damaged_file_changes_nothing,
 	a_full_disk_keeps_the_older_file, nothing_is_unpickled_on_the_host,
 	another_python_or_image_is_refused_unless_forced, foreign_archives_are_no_snapshots,
 	a_variable_that_ends_the_fork_is_left_out, checkpoints_bring_everything_back,
-	a_call_that_ends_python_leaves_the_state_before_it)
+	a_call_that_ends_python_leaves_the_state_before_it,
+	a_client_killed_at_any_time_leaves_a_good_file)
