@@ -15,6 +15,7 @@
 #include "session/checkpoint.h"
 #include "session/execute.h"
 #include "session/files.h"
+#include "session/list.h"
 #include "session/named.h"
 #include "session/policy/policy.h"
 #include "session/questions.h"
@@ -524,4 +525,17 @@ int sandcell_fetch_result(sandcell_session *session, uint64_t call_id,
 		rc = sc_fetch_result(session, call_id, &mine, result_out, err_out);
 	return documented(rc,
 		RUN_CODES | CODE(SANDCELL_E_NOTFOUND) | CODE(SANDCELL_E_TIMEOUT), err_out);
+}
+
+/* ---- operators ---- */
+
+int sandcell_list(sandcell_engine *engine, char **json_out, sandcell_error **err_out)
+{
+	const unsigned codes = CODE(SANDCELL_E_INVAL) | CODE(SANDCELL_E_CONNECT) |
+			       CODE(SANDCELL_E_ENGINE) | CODE(SANDCELL_E_PROTOCOL) |
+			       CODE(SANDCELL_E_TIMEOUT) | CODE(SANDCELL_E_NOMEM);
+
+	if (!engine || !json_out)
+		return sc_fail(err_out, SANDCELL_E_INVAL, "engine or json_out is NULL");
+	return documented(sc_list(engine, json_out, err_out), codes, err_out);
 }

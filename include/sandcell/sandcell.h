@@ -29,6 +29,7 @@
 #include "files.h"
 #include "inspect.h"
 #include "named.h"
+#include "operators.h"
 #include "result.h"
 #include "session.h"
 #include "snapshot.h"

@@ -76,6 +76,7 @@ extern const struct cli_command command_open;
 extern const struct cli_command command_exec;
 extern const struct cli_command command_reset;
 extern const struct cli_command command_interrupt;
+extern const struct cli_command command_ps;
 extern const struct cli_command command_stats;
 extern const struct cli_command command_close;
 extern const struct cli_command command_doctor;

@@ -14,6 +14,7 @@ const struct cli_command *const cli_commands[] = {
 	&command_exec,
 	&command_reset,
 	&command_interrupt,
+	&command_ps,
 	&command_stats,
 	&command_close,
 	&command_validate,

@@ -1,6 +1,7 @@
 """The program on real engines: SANDCELL_TEST_HOST, and SANDCELL_TEST_PODMAN_HOST if there."""
 import json
 import os
+import re
 import signal
 import subprocess
 import urllib.parse
@@ -397,3 +398,16 @@ def test_a_closed_session_is_not_found(sandcell, named):
     done = sandcell("exec", named, "--json", "-c", "1")
     assert done.returncode == 125 and f"no session '{named}'".encode() in done.stderr
     assert json.loads(done.stdout)["status"] == "failed"
+
+
+def test_ps_lists_a_session_until_it_is_closed(sandcell, named):
+    def row():
+        rows = map(json.loads, sandcell("ps", "--json").stdout.splitlines())
+        return [row for row in rows if row["name"] == named]
+
+    (found,) = row()
+    assert (found["state"], found["kind"], found["lease_ms"]) == ("running", "named", 300000)
+    assert found["owner"]["uid"] == os.getuid()
+    assert re.search(rf"^{named} +running +\d+s ", sandcell("ps").stdout.decode(), re.M)
+    sandcell("close", named)
+    assert row() == []

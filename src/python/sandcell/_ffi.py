@@ -201,6 +201,7 @@ WAITING = {
         c_int,
         [c_void_p, c_char_p, POINTER(AttachOptions), _OUT, _OUT],
     ),
+    "sandcell_list": (c_int, [c_void_p, _TEXT_OUT, _OUT]),
     "sandcell_session_detach": (c_int, [c_void_p, _OUT]),
     "sandcell_session_set_lease": (c_int, [c_void_p, c_uint32, _OUT]),
     "sandcell_session_stat": (c_int, [c_void_p, _TEXT_OUT, _OUT]),
