@@ -201,6 +201,11 @@ static int label(struct sed *sed, bool needed)
 	if (needed && sed->pos == from)
 		return refuse(sed, "a label needs a name");
 	sed->label_on_line = true;
+	/* busybox takes } and # into the name, and whatever follows. */
+	bool ends = peek(sed) == '\0' || strchr("; \t\n", peek(sed));
+	skip_blanks(sed);
+	if (!ends || peek(sed) == '#')
+		return refuse(sed, "a label must be ended by a blank, ; or a newline");
 	return end_of_command(sed);
 }
 
