@@ -74,7 +74,6 @@ const struct sc_spec sc_spec_grep = {
 
 static const struct sc_opt which_opts[] = {
 	SC_FLAG('a', NULL),
-	SC_FLAG('s', NULL),
 };
 
 const struct sc_spec sc_spec_which = {
