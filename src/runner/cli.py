@@ -1,9 +1,9 @@
-"""The leader of one command line: runs the judged form (policy.h) without any shell.
+"""The leader of command lines: runs judged forms (policy.h), one after another, without any shell.
 
-It is forked from the zygote with the uid of user code, in a process session of its own.  Programs come
-from fixed folders only and get a clean environment; Landlock, where the kernel has it, leaves them one
-place to write, their TMPDIR.  posix_spawn, because forking a zygote full of modules would cost more than the
-programs take.
+It is forked from the zygote with the uid of user code, in a process session of its own, and stays for the
+next command line.  Programs come from fixed folders only and get a clean environment; Landlock, where the
+kernel has it, leaves them one place to write, their TMPDIR.  posix_spawn, because forking a zygote full of
+modules would cost more than the programs take.
 """
 
 import json
@@ -11,6 +11,7 @@ import os
 import resource
 import signal
 import socket
+import time
 
 from _sandcell import cgroup, drop, expand, frames
 
@@ -30,27 +31,27 @@ UNSAFE = (
 HOMELESS = ("jq", "file")
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 DENIED = 126
+LEFTOVERS_MS = 200  # what a pipeline's leftovers may take to die
 
 
 def main(control, request):
-    """Takes one `cli` frame from control, answers `done`, never returns.  `request` may name another
-    `scratch` folder."""
+    """Takes `cli` frames from control and answers each with `done`; ends with the socket, never
+    returns.  `request` may name another `scratch` folder."""
     link = socket.socket(fileno=control)
     link.set_inheritable(False)
-    header, form = _receive(link)
-    scratch = request.get("scratch", SCRATCH)
-    exit_code, stages, landlock, error = run(json.loads(form), dict(os.environ), os.getcwd(), scratch)
-    error = error.encode("utf-8", "backslashreplace")
-    answer = {
-        "type": "done", "id": header["id"], "exit_code": exit_code, "stages": stages,
-        "landlock": landlock, "parts": [["error", len(error)]],
-    }
-    link.sendall(frames.pack(answer, error))
-    os._exit(0)
-
-
-def _receive(link):
+    drop.set_dumpable(os.getuid())
+    drop.prctl(drop.PR_SET_CHILD_SUBREAPER, 1)
+    tmpdir = make_tmpdir(request.get("scratch", SCRATCH))
+    landlock = drop.restrict_files([tmpdir] if tmpdir else [], EXECUTABLE) > 0
     reader = frames.Reader(frames.MAX_CONTENT)
+    while True:
+        header, form = _receive(link, reader)
+        answer, error = serve(json.loads(form), tmpdir)
+        answer.update(type="done", id=header["id"], landlock=landlock, parts=[["error", len(error)]])
+        link.sendall(frames.pack(answer, error))
+
+
+def _receive(link, reader):
     while True:
         frame = reader.next()
         if frame:
@@ -61,29 +62,33 @@ def _receive(link):
         reader.feed(data)
 
 
-def run(form, environment, cwd, scratch, folders=FOLDERS):
-    """(exit code, exit codes of the stages that ran, Landlock in force, error text)."""
-    tmpdir = make_scratch(scratch)
+def serve(form, tmpdir):
+    """Runs one command line; (fields of the answer, error text).  Not reusable: this leader's place to
+    write is gone, or something of the pipeline would not die."""
+    there = tmpdir is not None and os.path.isdir(tmpdir)
+    variables = session_variables(dict(os.environ), os.getcwd(), tmpdir if there else None)
     try:
-        landlock = restrict(tmpdir, scratch)
-        variables = session_variables(environment, cwd, tmpdir)
-        return _run_list(form["pipelines"], variables, folders, landlock)
+        exit_code, stages, error = run(form["pipelines"], variables)
+        reusable = end_leftovers()
     finally:
-        if tmpdir:
+        if there:
             empty(tmpdir)
+    answer = {"exit_code": exit_code, "stages": stages, "reusable": there and reusable}
+    return answer, error.encode("utf-8", "backslashreplace")
 
 
-def _run_list(pipelines, variables, folders, landlock):
+def run(pipelines, variables, folders=FOLDERS):
+    """(exit code, exit codes of the stages that ran, error text)."""
     stages = []
     for pipeline in pipelines:
         try:
             argvs = [expand.words(command["argv"], variables) for command in pipeline]
         except expand.ExpandError as error:
-            return DENIED, stages, landlock, "Command not run: %s" % error
+            return DENIED, stages, "Command not run: %s" % error
         stages += run_pipeline(argvs, variables, folders)
         if stages[-1] != 0:
             break
-    return stages[-1], stages, landlock, ""
+    return stages[-1], stages, ""
 
 
 # ---- the surroundings
@@ -119,16 +124,18 @@ def program_environment(name, variables):
     return kept
 
 
-def make_scratch(scratch):
-    """A new private TMPDIR, or None where none can be made.  Clears what killed leaders left."""
+def make_tmpdir(scratch):
+    """A private TMPDIR, or None where none can be made.  Removes what killed leaders left."""
     try:
         os.makedirs(scratch, 0o700, exist_ok=True)
         if os.path.islink(scratch):
             return None
+        mine = str(os.getpid())
         for name in os.listdir(scratch):
-            if not (name.isdigit() and os.path.exists("/proc/" + name)):
+            if name == mine or not os.path.exists("/proc/" + name):
                 empty(os.path.join(scratch, name))
-        tmpdir = os.path.join(scratch, str(os.getpid()))
+                os.rmdir(os.path.join(scratch, name))
+        tmpdir = os.path.join(scratch, mine)
         os.mkdir(tmpdir, 0o700)
         return tmpdir
     except OSError:
@@ -136,28 +143,22 @@ def make_scratch(scratch):
 
 
 def empty(folder):
-    """Removes a folder; what can't be removed stays."""
-    left = [(folder, False)]
-    while left:
-        path, emptied = left.pop()
+    """Removes what is in a folder; what can't be removed stays."""
+    found = [folder]
+    for path in found:  # grows while it is read: folders before what is in them
         try:
-            if emptied:
-                os.rmdir(path)
-                continue
-            left.append((path, True))
             for entry in os.scandir(path):
                 if entry.is_dir(follow_symlinks=False):
-                    left.append((entry.path, False))
+                    found.append(entry.path)
                 else:
                     os.unlink(entry.path)
         except OSError:
             continue
-
-
-def restrict(tmpdir, scratch):
-    writable = [tmpdir] if tmpdir else []
-    emptied = [scratch] if tmpdir else []
-    return drop.restrict_files(writable, EXECUTABLE, emptied=emptied) > 0
+    for path in reversed(found[1:]):
+        try:
+            os.rmdir(path)
+        except OSError:
+            continue
 
 
 def bound_sort():
@@ -231,6 +232,34 @@ def _wait(pid):
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
+def end_leftovers():
+    """Kills what a program started and left behind; orphans become children of this process.  False:
+    something lives on."""
+    deadline = None
+    while True:
+        try:
+            pid, _status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return True
+        if pid:
+            continue
+        now = time.monotonic()
+        deadline = deadline or now + LEFTOVERS_MS / 1000
+        if now > deadline:
+            return False
+        for child in _children():
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.0005)
+
+
+def _children():
+    try:
+        with open("/proc/thread-self/children") as file:
+            return [int(pid) for pid in file.read().split()]
+    except OSError:
+        return []
+
+
 # ---- which: a shell script in Debian, so it is done here
 
 
@@ -254,19 +283,17 @@ def _fork_which(argv, folders, stdout, group):
 
 
 def which(words, folders):
-    every = silent = False
+    every = False
     while words and words[0].startswith(b"-") and len(words[0]) > 1:
         option = words[0]
         words = words[1:]
         if option == b"--":
             break
-        every = every or b"a" in option
-        silent = silent or b"s" in option
+        every = True  # -a, the only one
     code = 0 if words else 1
     for word in words:
         places = [word] if b"/" in word else [os.path.join(os.fsencode(folder), word) for folder in folders]
         found = [path for path in places if word and os.path.isfile(path) and os.access(path, os.X_OK)]
         code = code if found else 1
-        if not silent:
-            os.write(1, b"".join(path + b"\n" for path in (found if every else found[:1])))
+        os.write(1, b"".join(path + b"\n" for path in (found if every else found[:1])))
     return code

@@ -17,6 +17,7 @@ ZYGOTE_KEPT = KEPT & ~(1 << CAP_KILL)
 PR_SET_DUMPABLE = 4
 PR_CAPBSET_DROP = 24
 PR_SET_SECUREBITS = 28
+PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 SECBIT_NO_SETUID_FIXUP = 1 << 2
@@ -115,7 +116,6 @@ def set_oom_score(score):
 LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446
 FS_EXECUTE = 1 << 0
 FS_WRITE = 0b1_1111_1111_0010  # write, remove, make_*
-FS_REMOVE_DIR = 1 << 4
 FS_REFER = 1 << 13
 FS_TRUNCATE = 1 << 14
 SCOPE_ABSTRACT_SOCKET, SCOPE_SIGNAL = 1, 2
@@ -135,9 +135,8 @@ def landlock_abi():
     return abi if abi > 0 else 0
 
 
-def restrict_files(writable, executable=None, scoped=0, emptied=()):
-    """Writing only below `writable`, execve only below `executable` (None: anywhere), rmdir also
-    below `emptied`.
+def restrict_files(writable, executable=None, scoped=0):
+    """Writing only below `writable`, execve only below `executable` (None: anywhere).
 
     Returns the ABI in force, or 0 where the kernel has none that fits: before ABI 2 every
     rename into another directory would fail, which breaks ordinary programs.
@@ -157,8 +156,6 @@ def restrict_files(writable, executable=None, scoped=0, emptied=()):
             _allow(ruleset, path, write)
         for path in executable or ():
             _allow(ruleset, path, FS_EXECUTE)
-        for path in emptied:
-            _allow(ruleset, path, FS_REMOVE_DIR)
         if syscall(LANDLOCK_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0)) < 0:
             return 0
     finally:

@@ -116,10 +116,10 @@ def kill_user(uid, keep_pids=(), keep_sessions=()):
     return gone
 
 
-def kill_session(uid, session):
-    """Kills one process session, such as a command pipeline."""
+def kill_session(uid, session, spare=None):
+    """Kills one process session, such as a command pipeline; all of it but the process `spare`."""
     for attempt in range(2000):
-        rest = [pid for pid, sid in user_processes(uid).items() if sid == session]
+        rest = [pid for pid, sid in user_processes(uid).items() if sid == session and pid != spare]
         if not rest:
             return True
         for pid in rest:

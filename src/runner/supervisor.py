@@ -17,7 +17,7 @@ from _sandcell import artifacts, cgroup, drop, flow, frames, procs
 from _sandcell.calls import BadField, Call, number_field
 from _sandcell.checkpoints import Checkpoint, Rollback
 from _sandcell.client import Client
-from _sandcell.commands import Command
+from _sandcell.commands import Command, Leaders
 from _sandcell.lifetime import Lifetime
 from _sandcell.loop import Loop, now
 from _sandcell.python import Python
@@ -126,6 +126,7 @@ class Supervisor:
         self.ended = collections.Counter()  # execute and cli calls, by status
         self.signals = open_signals()
         self.zygote = zygote
+        self.leaders = Leaders(self.loop, setup["uid"], zygote)
         self.peercred = peercred_is_honest()  # while the zygote imports
         self.python = Python(
             self.loop,
@@ -180,7 +181,7 @@ class Supervisor:
                 other = next((one for one in self.operations if one.pid == pid), None)
             if other:
                 other.on_child_ended(status)
-            else:
+            elif not self.leaders.on_child_ended(pid):
                 self.python.on_child_ended(pid, status, usage)
 
     def _count_holders(self):
@@ -367,7 +368,7 @@ class Supervisor:
             call.finish("busy")
             return
         try:
-            command = Command(self.loop, self.setup, self.zygote, call, self._command_finished)
+            command = Command(self.loop, self.leaders, call, self._command_finished)
         except ZygoteError as error:
             call.finish("error", [("error", str(error).encode())], state_preserved=True)
             return

@@ -1,4 +1,4 @@
-"""Runs one command line as the supervisor does, in a process of its own on this host.
+"""Runs command lines as the supervisor does, in a process of its own on this host.
 
 argv: folder of the runner's sources, number of the control socket, scratch folder.
 """

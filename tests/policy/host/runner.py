@@ -23,6 +23,7 @@ class Outcome:
         self.code = header["exit_code"]
         self.stages = header["stages"]
         self.landlock = header["landlock"]
+        self.reusable = header["reusable"]
         self.error = error
         self.stdout = stdout
         self.stderr = stderr
@@ -46,6 +47,7 @@ class Leader:
         peer.close()
         content = json.dumps(form).encode()
         self.control.sendall(frames.pack({"type": "cli", "id": 7, "parts": [["form", len(content)]]}, content))
+        self.control.shutdown(socket.SHUT_WR)  # the only command line of this leader
 
     def kill(self):
         """As the supervisor ends one: the whole process session at once."""
