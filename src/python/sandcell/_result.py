@@ -139,6 +139,11 @@ class ExecResult(SandboxExecResult):
         """Exit status of each command of a pipeline."""
         return self._detail("stages")
 
+    @property
+    def landlock(self) -> Optional[bool]:
+        """Of a command: whether Landlock kept it from writing; else the policy alone did."""
+        return self._detail("landlock")
+
     def _detail(self, name: str) -> Any:
         try:
             return json.loads(self._details).get(name)
