@@ -2,7 +2,8 @@
 /*
  * What the policy says of commands, for the tests in Python.  Reads lines from stdin: a
  * decimal flags value, a blank, the command in hexadecimal.  Answers each with one line of
- * JSON: {"refused": message} or {"form": form, "text": text}.
+ * JSON: {"refused": message} or {"form": form, "text": text, "raw": [each command as it
+ * was written, ...]}.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +11,25 @@
 
 #include <jansson.h>
 
-#include "session/policy/policy.h"
+#include "session/policy/plan.h"
 
 static int hex_digit(char c)
 {
 	return c <= '9' ? c - '0' : c - 'a' + 10;
+}
+
+static json_t *raw_commands(const sc_policy_plan *plan, const char *source)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < plan->commands_len; i++) {
+		const sc_policy_word *first = &plan->words[plan->commands[i].word];
+		const sc_policy_word *last = first + plan->commands[i].words - 1;
+		json_array_append_new(
+			list, json_stringn(source + first->src,
+				      last->src + last->src_len - first->src));
+	}
+	return list;
 }
 
 static json_t *answer(const char *command, size_t len, uint32_t flags)
@@ -30,9 +45,9 @@ static json_t *answer(const char *command, size_t len, uint32_t flags)
 		result = json_pack("{ss}", "refused", message);
 	} else if (rc == 0 && sc_policy_form_json(plan, &form) == 0 &&
 		   sc_policy_form_text(plan, &text) == 0) {
-		result = json_pack("{soss%}", "form",
+		result = json_pack("{soss%so}", "form",
 			json_loads(sc_buf_text(&form), 0, NULL), "text", text.data,
-			text.len);
+			text.len, "raw", raw_commands(plan, command));
 	}
 	sc_policy_free(plan);
 	sc_free(message);
