@@ -19,6 +19,7 @@
 #include "session/named.h"
 #include "session/policy/policy.h"
 #include "session/questions.h"
+#include "session/reap.h"
 #include "session/session.h"
 #include "session/snapshot.h"
 
@@ -538,4 +539,18 @@ int sandcell_list(sandcell_engine *engine, char **json_out, sandcell_error **err
 	if (!engine || !json_out)
 		return sc_fail(err_out, SANDCELL_E_INVAL, "engine or json_out is NULL");
 	return documented(sc_list(engine, json_out, err_out), codes, err_out);
+}
+
+int sandcell_reap(
+	sandcell_engine *engine, uint32_t flags, char **json_out, sandcell_error **err_out)
+{
+	const unsigned codes = CODE(SANDCELL_E_INVAL) | CODE(SANDCELL_E_CONNECT) |
+			       CODE(SANDCELL_E_ENGINE) | CODE(SANDCELL_E_PROTOCOL) |
+			       CODE(SANDCELL_E_TIMEOUT) | CODE(SANDCELL_E_NOMEM);
+
+	if (!engine || !json_out || flags & ~SANDCELL_REAP_DRY_RUN)
+		return sc_fail(err_out, SANDCELL_E_INVAL,
+			"engine or json_out is NULL, or unknown flags 0x%x", flags);
+	return documented(sc_reap(engine, flags & SANDCELL_REAP_DRY_RUN, json_out, err_out),
+		codes, err_out);
 }

@@ -26,6 +26,20 @@ extern "C" {
 SANDCELL_API SANDCELL_NODISCARD int sandcell_list(
 	sandcell_engine *engine, char **json_out, sandcell_error **err_out);
 
+#define SANDCELL_REAP_DRY_RUN (UINT32_C(1) << 0) /**< only tell, remove nothing */
+
+/**
+ * Remove the sessions that nobody will: unnamed ones whose owner, a process of this host,
+ * boot and pid namespace, is gone; named ones that do not run or are past their
+ * max_life_ms. Never a container that is not ours.
+ *
+ * @param json_out  an array of objects: name, container, kind, state, reason, removed; free
+ *                  with sandcell_string_free()
+ * @return as sandcell_list()
+ */
+SANDCELL_API SANDCELL_NODISCARD int sandcell_reap(
+	sandcell_engine *engine, uint32_t flags, char **json_out, sandcell_error **err_out);
+
 #ifdef __cplusplus
 }
 #endif

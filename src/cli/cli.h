@@ -79,6 +79,7 @@ extern const struct cli_command command_interrupt;
 extern const struct cli_command command_ps;
 extern const struct cli_command command_stats;
 extern const struct cli_command command_close;
+extern const struct cli_command command_gc;
 extern const struct cli_command command_doctor;
 extern const struct cli_command command_validate;
 extern const struct cli_command command_version;

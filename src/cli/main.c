@@ -17,6 +17,7 @@ const struct cli_command *const cli_commands[] = {
 	&command_ps,
 	&command_stats,
 	&command_close,
+	&command_gc,
 	&command_validate,
 	&command_doctor,
 	&command_completion,

@@ -2,6 +2,7 @@
 #include "session/owner.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -27,20 +28,34 @@ static void read_boot_id(struct sc_owner *owner)
 }
 
 /* Field 22 of stat; the name in field 2 may hold spaces and brackets. */
-static void read_start(struct sc_owner *owner)
+static uint64_t read_start(const char *path)
 {
+	uint64_t start = 0;
 	sc_autofree char *text = NULL;
 	size_t len = 0;
 
-	if (sc_fd_read_file("/proc/self/stat", PROC_FILE_MAX, &text, &len) < 0)
-		return;
+	if (sc_fd_read_file(path, PROC_FILE_MAX, &text, &len) < 0)
+		return 0;
 	const char *at = strrchr(text, ')');
 	for (int field = 2; at && field < 22; field++) {
 		at = strchr(at, ' ');
 		at = at ? at + 1 : NULL;
 	}
 	if (at)
-		(void)sc_parse_u64_n(at, strcspn(at, " "), UINT64_MAX, &owner->start);
+		(void)sc_parse_u64_n(at, strcspn(at, " "), UINT64_MAX, &start);
+	return start;
+}
+
+bool sc_owner_gone(pid_t pid, uint64_t start)
+{
+	char path[32];
+	uint64_t seen = 0;
+
+	if (kill(pid, 0) < 0 && errno == ESRCH)
+		return true;
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	seen = read_start(path);
+	return start && seen && seen != start;
 }
 
 void sc_owner_self(struct sc_owner *owner)
@@ -53,7 +68,7 @@ void sc_owner_self(struct sc_owner *owner)
 	if (stat("/proc/self/ns/pid", &ns) == 0)
 		owner->pid_ns = (uint64_t)ns.st_ino;
 	read_boot_id(owner);
-	read_start(owner);
+	owner->start = read_start("/proc/self/stat");
 }
 
 static int random_bytes(void *data, size_t len, sandcell_error **err_out)

@@ -7,6 +7,7 @@
  * reused, so its start time, pid namespace and boot belong to it.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -23,6 +24,12 @@ struct sc_owner {
 
 /* This process.  What /proc does not tell stays empty. */
 void sc_owner_self(struct sc_owner *owner);
+
+/*
+ * Whether the process with that pid and start time has ended.  Only what is certain is
+ * true: a process that cannot be seen has not.
+ */
+bool sc_owner_gone(pid_t pid, uint64_t start);
 
 /* A random text of count lower-case hexadecimal digits (even), NUL-terminated. */
 int sc_random_hex(char *text, size_t count, sandcell_error **err_out);

@@ -411,3 +411,26 @@ def test_ps_lists_a_session_until_it_is_closed(sandcell, named):
     assert re.search(rf"^{named} +running +\d+s ", sandcell("ps").stdout.decode(), re.M)
     sandcell("close", named)
     assert row() == []
+
+
+def test_gc_finds_what_a_killed_owner_left_and_nothing_else(sandcell, named):
+    code = "print('ready', flush=True)\nwhile True: pass"
+    process = sandcell.start("run", "--lease", "10m", "-c", code, stdout=subprocess.PIPE)
+    wait_until_running(process)
+    (container,) = [found["Id"] for found in sandcell.containers_of(process.pid)]
+
+    def found():
+        """By container; only said, since this engine may have other users."""
+        rows = map(json.loads, sandcell("gc", "--dry-run", "--json").stdout.splitlines())
+        return {row["container"]: row for row in rows}
+
+    assert container not in found()
+    process.kill()
+    process.wait(HANG)
+    process.stdout.close()
+    assert found()[container]["reason"] == "its owner is gone"
+    assert found()[container]["removed"] is False
+    assert named not in [row["name"] for row in found().values()]
+    name = found()[container]["name"]
+    assert sandcell("close", name).returncode == 0
+    assert sandcell.containers_of(process.pid) == []

@@ -73,6 +73,7 @@ SNAPSHOT_GZIP = 1 << 0
 SNAPSHOT_PLAIN = 1 << 1
 SNAPSHOT_FORCE = 1 << 2
 ATTACH_OBSERVE = 1 << 0
+REAP_DRY_RUN = 1 << 0
 
 LOG_FN = CFUNCTYPE(None, c_char_p, c_void_p)
 OUTPUT_FN = CFUNCTYPE(c_int, c_int, c_void_p, c_size_t, c_void_p)
@@ -202,6 +203,7 @@ WAITING = {
         [c_void_p, c_char_p, POINTER(AttachOptions), _OUT, _OUT],
     ),
     "sandcell_list": (c_int, [c_void_p, _TEXT_OUT, _OUT]),
+    "sandcell_reap": (c_int, [c_void_p, c_uint32, _TEXT_OUT, _OUT]),
     "sandcell_session_detach": (c_int, [c_void_p, _OUT]),
     "sandcell_session_set_lease": (c_int, [c_void_p, c_uint32, _OUT]),
     "sandcell_session_stat": (c_int, [c_void_p, _TEXT_OUT, _OUT]),

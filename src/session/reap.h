@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SC_SESSION_REAP_H
+#define SC_SESSION_REAP_H
+
+/*
+ * Removing what a killed owner, engine or host has left.  A container without our labels is
+ * never touched, nor one whose owner may still be there.
+ */
+
+#include <stdbool.h>
+
+#include "engine/engine.h"
+#include "session/owner.h"
+
+/*
+ * Why a container is to go, or NULL: it stays.  Pure but for gone, which tells whether a
+ * process of this host has ended.
+ */
+const char *sc_reap_judge(const json_t *labels, const char *state, uint64_t now_s,
+	const struct sc_owner *self, bool (*gone)(pid_t pid, uint64_t start));
+
+/* [{name, container, kind, state, reason, removed}] of those that are to go. */
+int sc_reap(
+	sandcell_engine *engine, bool dry_run, char **json_out, sandcell_error **err_out);
+
+#endif
