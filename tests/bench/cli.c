@@ -40,6 +40,27 @@ static void run_command(void *user)
 	sandcell_result_free(result);
 }
 
+static void judge(void *user)
+{
+	const char *command = user;
+
+	if (sandcell_validate_cli_command(command, 0, NULL) != 0)
+		bench_die("%s is refused", command);
+}
+
+/* Pure, so there is nothing to compare with but the time that nobody notices. */
+static void bench_judge(struct bench *bench)
+{
+	static char command[] =
+		"grep -rn --include='*.py' 'def main' . | sort -u | head -20";
+	uint64_t ours;
+	uint64_t same;
+
+	bench_pair(bench_rounds(bench, 1000), 10, judge, command, &ours, judge, command,
+		&same);
+	bench_report(bench, "parse and judge a pipeline", ours, "5 us", 5000, 1);
+}
+
 void bench_cli(struct bench *bench)
 {
 	/* The same pipeline as a program would run it, timed by itself inside. */
@@ -59,6 +80,7 @@ void bench_cli(struct bench *bench)
 	uint64_t ours;
 	uint64_t theirs;
 
+	bench_judge(bench);
 	calls.session = bench_session(bench, BENCH_IMAGE, NULL);
 	bench_run(calls.session, "for i in range(20): open(f'file{i}', 'w').close()");
 	bench_pair(bench_rounds(bench, 200), 1, run_command, &calls, &ours, run_code,
