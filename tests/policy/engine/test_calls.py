@@ -18,7 +18,7 @@ for path in glob.glob("/proc/[0-9]*/comm"):
         found.append(open(path).read().strip())
     except OSError:
         pass
-[name for name in found if name in ("cat", "od", "strings", "sort", "wc")]
+[name for name in found if name in ("cat", "od", "strings", "tr", "wc")]
 """
 
 
@@ -98,11 +98,11 @@ def test_without_operands_a_command_reads_nothing(place, command):
     assert result.status in ("ok", "error")  # grep finds nothing
 
 
-@pytest.mark.parametrize("command", ["cat /dev/zero", "od /dev/urandom", "strings /dev/zero", "cat /dev/zero | sort | wc"])
+@pytest.mark.parametrize("command", ["cat /dev/zero", "od /dev/urandom", "strings /dev/zero", "cat /dev/zero | tr a b | wc -c"])
 def test_the_deadline_ends_a_pipeline(place, command):
     started = time.monotonic()
     result = place.execute_cli(command, timeout=0.5, output_max=10000)
-    assert result.status in ("timeout", "error", "oom")  # sort may run out of room first
+    assert result.status == "timeout"
     assert time.monotonic() - started < HANG
     assert result.state_preserved
     assert place.execute(NAMES).output == []
