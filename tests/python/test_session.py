@@ -199,10 +199,11 @@ def test_closed_session_says_so(fake):
     session.close()
     assert session.closed and "closed" in repr(session)
     for call in (lambda: session.execute("value 1"), session.reset, session.describe,
-                 lambda: session.execute_cli("ls"), session.detach):
+                 lambda: session.execute_cli("ls"), session.names, session.checkpoint):
         with pytest.raises(sandcell.SessionClosedError):
             call()
     session.interrupt()
+    session.detach()
 
 
 def test_close_that_failed_can_be_tried_again(fake):

@@ -37,10 +37,11 @@ from ._errors import (
     SessionClosedError,
     SessionGoneError,
 )
-from ._options import SessionOptions
+from ._options import AttachOptions, SessionOptions
 from ._policy import ALLOWED_CLI_COMMANDS, validate_cli_command
 from ._result import Display, ExecResult, ExecutionError, Output
 from ._session import Session, run
+from ._state import Checkpoint, inspect_snapshot
 from ._version import __version__
 
 if TYPE_CHECKING:
@@ -55,10 +56,12 @@ if TYPE_CHECKING:
 __all__ = [
     "ALLOWED_CLI_COMMANDS",
     "AsyncSession",
+    "AttachOptions",
     "BaseSandbox",
     "BaseSandboxFactory",
     "BusyError",
     "CallbackError",
+    "Checkpoint",
     "ConflictError",
     "ContainerSandbox",
     "ContainerSandboxFactory",
@@ -85,6 +88,7 @@ __all__ = [
     "SessionGoneError",
     "SessionOptions",
     "__version__",
+    "inspect_snapshot",
     "run",
     "validate_cli_command",
 ]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
+import tempfile
 import threading
 import warnings
 import weakref
@@ -18,6 +20,7 @@ from typing import (
     Awaitable,
     Callable,
     Dict,
+    Iterable,
     List,
     Optional,
     Tuple,
@@ -26,21 +29,22 @@ from typing import (
     Union,
 )
 
-from . import _cleanup
+from . import _cleanup, _state
 from ._calls import QUEUED_PIECES, Code, as_bytes, cli_options, execute_options
 from ._engine import Engine, get_engine
 from ._errors import SandcellWarning, SessionClosedError
 from ._native import NativeSession, Ticket
-from ._options import SessionOptions
+from ._options import AttachOptions, PathLike, SessionOptions, Size
 from ._output import Decoder, Forward
 from ._result import Event, ExecResult
+from ._state import Checkpoint, Content
 from ._workers import submit
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
     from ._calls import CliKeywords, ExecuteKeywords
-    from ._options import SessionKeywords
+    from ._options import AttachKeywords, SessionKeywords
 
 _T = TypeVar("_T")
 _Kind = TypeVar("_Kind", bound=ExecResult)
@@ -152,7 +156,29 @@ class AsyncSession:
         engine: Union[Engine, str, None] = None,
         **options: "Unpack[SessionKeywords]",
     ) -> None:
-        self._options = SessionOptions(image=image, **options)
+        self._set_up(SessionOptions(image=image, **options), None, engine)
+
+    @classmethod
+    def attach(
+        cls,
+        name: str,
+        *,
+        engine: Union[Engine, str, None] = None,
+        **options: "Unpack[AttachKeywords]",
+    ) -> "Self":
+        """Use a session that is open already; see Session.attach()."""
+        session = cls.__new__(cls)
+        session._set_up(AttachOptions(**options), name, engine)
+        return session
+
+    def _set_up(
+        self,
+        options: Union[SessionOptions, AttachOptions],
+        name: Optional[str],
+        engine: Union[Engine, str, None],
+    ) -> None:
+        self._options = options
+        self._name = name
         self._engine = engine
         self._native: Optional[NativeSession] = None
         self._finalizer: Optional[weakref.finalize] = None
@@ -165,13 +191,16 @@ class AsyncSession:
         return self
 
     async def __aexit__(self, *exc_info: Any) -> None:
-        await self.close()
+        if self._native is not None and self._native.attached and not self._closed:
+            await self.detach()
+        else:
+            await self.close()
 
     # ---- what it is ----
 
     @property
     def name(self) -> str:
-        return self._native.name if self._native else self._options.name or ""
+        return self._native.name if self._native else self._name or ""
 
     @property
     def container(self) -> str:
@@ -202,6 +231,13 @@ class AsyncSession:
             if self._finalizer is not None:
                 self._finalizer.detach()
 
+    async def detach(self) -> None:
+        """Let go of the container, which lives on for as long as its lease says."""
+        await self._simple(NativeSession.detach)
+        self._closed = True
+        if self._finalizer is not None:
+            self._finalizer.detach()
+
     def _turn(self) -> asyncio.Lock:
         """The lock of this session in the running loop; made there, as 3.9 wants it."""
         loop = asyncio.get_running_loop()
@@ -214,7 +250,7 @@ class AsyncSession:
         if self._closed:
             raise SessionClosedError(f"session {self.name!r} is closed")
         if self._native is None or self._native.closed:
-            native = self._native = NativeSession(self._options)
+            native = self._native = NativeSession(self._options, self._name)
             self._finalizer = weakref.finalize(
                 self, _cleanup.forgotten, native, "session"
             )
@@ -303,33 +339,121 @@ class AsyncSession:
 
     async def names(self) -> List[Dict[str, Any]]:
         """The variables; see Session.names()."""
-        return await self._simple(lambda native: native.names())
+        return await self._simple(_state.names)
 
     async def history(self) -> List[Dict[str, Any]]:
         """What was executed since the last reset: ``cell`` and ``code`` of each call."""
-        return await self._simple(lambda native: native.history())
+        return await self._simple(_state.history)
 
     async def complete(self, code: str, cursor: Optional[int] = None) -> Dict[str, Any]:
         """What may stand at a cursor (default: the end): ``matches``, ``start``, ``end``."""
-        return await self._simple(lambda native: native.complete(code, cursor))
+        return await self._simple(lambda native: _state.complete(native, code, cursor))
+
+    async def reset(self) -> None:
+        """Clear variables, results, history, and processes that the code left behind."""
+        await self._simple(NativeSession.reset)
 
     def interrupt(self) -> None:
         """Stop the running call, if there is one.  From any thread."""
         if self._native is not None:
             self._native.interrupt()
 
-    async def reset(self) -> None:
-        """Clear variables, results, history, and processes that the code left behind."""
-        await self._simple(lambda native: native.reset())
-
     async def describe(self) -> Dict[str, Any]:
         """What was granted: image, user, limits asked for and in force, warnings."""
-        return await self._simple(lambda native: native.describe())
+        return await self._simple(NativeSession.describe)
+
+    # ---- files and state; see Session ----
+
+    async def put(self, path: str, content: Content) -> None:
+        await self._simple(lambda native: _state.put(native, path, content))
+
+    async def get(self, path: str, *, limit: Optional[Size] = None) -> bytes:
+        return await self._simple(lambda native: _state.get(native, path, limit))
+
+    async def snapshot(
+        self,
+        path: PathLike,
+        *,
+        exclude: Iterable[str] = (),
+        compression: Optional[str] = "zstd",
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
+        return await self._simple(
+            lambda native: _state.snapshot(native, path, exclude, compression, timeout)
+        )
+
+    async def restore(
+        self, path: PathLike, *, force: bool = False, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
+        return await self._simple(
+            lambda native: _state.restore(native, path, force, timeout)
+        )
+
+    async def fork(self, **changes: "Unpack[SessionKeywords]") -> "Self":
+        async with self._turn():
+            native = await self._opened()
+        session = type(self).__new__(type(self))
+        session._set_up(_state.fork_options(native, dict(changes)), None, native.engine)
+        with tempfile.TemporaryDirectory(prefix="sandcell-") as folder:
+            path = os.path.join(folder, "state")
+            await self.snapshot(path, compression=None)
+            try:
+                await session.restore(path)
+            except BaseException:
+                await session.close()
+                raise
+        return session
+
+    async def checkpoint(self) -> Checkpoint:
+        return await self._simple(_state.checkpoint)
+
+    async def rollback(self, point: Union[Checkpoint, int]) -> None:
+        await self._simple(lambda native: _state.rollback(native, point))
+
+    async def drop_checkpoint(self, point: Union[Checkpoint, int]) -> None:
+        await self._simple(lambda native: _state.drop_checkpoint(native, point))
+
+    # ---- life with other clients; see Session ----
+
+    async def interrupt_all(self) -> int:
+        return await self._simple(_state.interrupt_all)
+
+    async def set_lease(self, seconds: float) -> None:
+        await self._simple(lambda native: _state.set_lease(native, seconds))
+
+    async def stat(self) -> Dict[str, Any]:
+        return await self._simple(_state.stat)
+
+    async def execute_detached(
+        self, code: Code, **options: "Unpack[ExecuteKeywords]"
+    ) -> int:
+        data = as_bytes(code)
+        prepared = execute_options(None, **options)
+        return await self._simple(
+            lambda native: _state.execute_detached(native, data, prepared)
+        )
+
+    async def fetch_result(
+        self,
+        call: int,
+        *,
+        timeout: Optional[float] = None,
+        wait: bool = True,
+        output_max: Optional[Size] = None,
+        on_output: Optional[OnAsyncOutput] = None,
+    ) -> ExecResult:
+        return await self._call(
+            lambda forward: _state.fetch_options(forward, timeout, wait, output_max),
+            lambda native, prepared, *rest: _state.fetch_result(
+                native, call, prepared, self._result_type, *rest
+            ),
+            on_output,
+        )
 
     async def _simple(self, function: Callable[[NativeSession], _T]) -> _T:
         async with self._turn():
             native = await self._opened()
-            return await run_in_thread(lambda: function(native))
+            return await run_in_thread(lambda: function(native), native.interrupt)
 
     async def _call(
         self,

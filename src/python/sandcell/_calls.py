@@ -22,6 +22,8 @@ class ExecuteKeywords(TypedDict, total=False):
     args: Sequence[str]
     program: bool
     artifacts: bool
+    recover: bool
+    wait: bool
     output_max: Optional[Size]
     stdout_file: Optional[PathLike]
     stderr_file: Optional[PathLike]
@@ -48,6 +50,8 @@ def execute_options(
     args: Sequence[str] = (),
     program: bool = False,
     artifacts: bool = False,
+    recover: bool = False,
+    wait: bool = True,
     output_max: Optional[Size] = None,
     stdout_file: Optional[PathLike] = None,
     stderr_file: Optional[PathLike] = None,
@@ -64,6 +68,10 @@ def execute_options(
         options.flags |= _ffi.EXECUTE_PROGRAM
     if artifacts:
         options.flags |= _ffi.EXECUTE_ARTIFACTS
+    if recover:
+        options.flags |= _ffi.EXECUTE_RECOVER
+    if not wait:
+        options.flags |= _ffi.EXECUTE_NO_WAIT
     if stdin is not None:
         data = as_bytes(stdin)
         options.stdin_data = data

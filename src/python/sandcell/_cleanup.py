@@ -43,7 +43,8 @@ def forgotten(session: NativeSession, what: str) -> None:
     """The finalizer of an object that owns a session."""
     if session.pid != os.getpid() or session.closed:
         return
-    _warn(session, what)
+    if not session.attached:
+        _warn(session, what)
     thread = threading.Thread(target=session.discard, name="sandcell-close", daemon=True)
     with _lock:
         _closing[:] = [other for other in _closing if other.is_alive()]
@@ -79,7 +80,8 @@ def close_all() -> None:
         sessions = [session for session in _open if session.pid == os.getpid()]
         closing = [thread for thread in _closing if thread.ident is not None]
     for session in sessions:
-        _warn(session, "session")
+        if not session.attached:
+            _warn(session, "session")
     threads, left = _start_all(sessions)
     for session in left:
         session.discard()

@@ -10,18 +10,21 @@ import json
 import os
 import threading
 from ctypes import byref, c_void_p
-from typing import Any, Dict, List, Optional, Type, TypeVar
+from typing import Any, Callable, Dict, List, Optional, Type, TypeVar, Union
 
 from . import _cleanup, _ffi
 from ._engine import Engine, take_text
 from ._errors import ForkError, SandcellError, SessionClosedError, take_error
 from ._library import lib
-from ._options import SessionOptions, text
+from ._options import AttachOptions, SessionOptions, text
 from ._output import Forward
 from ._result import ExecResult, read_result
 from ._signals import Watch
 
 _Kind = TypeVar("_Kind", bound=ExecResult)
+
+# (the session's pointer, where an error goes) -> status
+Step = Callable[[c_void_p, Any], int]
 
 
 class Ticket:
@@ -40,13 +43,15 @@ class CancelledCall(Exception):
 class NativeSession:
     """Owns the library's session, and keeps the engine under it alive."""
 
-    def __init__(self, options: SessionOptions) -> None:
+    def __init__(
+        self, options: Union[SessionOptions, AttachOptions], name: Optional[str] = None
+    ) -> None:
         self.pid = os.getpid()
-        self.name = options.name or ""
+        self.options = options
+        self.name = name or ""
         self.container = ""
         self.warnings: List[str] = []
-        self._options = options
-        self._engine: Optional[Engine] = None
+        self.engine: Optional[Engine] = None
         self._watch = Watch()
         self._pointer = c_void_p()
         self._lock = threading.Lock()
@@ -63,21 +68,24 @@ class NativeSession:
         return not self._pointer
 
     @property
+    def attached(self) -> bool:
+        """Another one opened it: it is left alone when it is not closed."""
+        return isinstance(self.options, AttachOptions)
+
+    @property
     def logs(self) -> bool:
         """Whether calls may call back a Python function for the engine's log."""
-        return self._engine is not None and self._engine.logs
+        return self.engine is not None and self.engine.logs
 
     def open(self, engine: Engine) -> None:
-        options = self._options.to_native()
+        options = self.options.to_native()
         options.on_wait = self._watch.callback
-        self._engine = engine
+        self.engine = engine
         error = c_void_p()
         with self._lock:
             if self._closing:
                 raise SessionClosedError("the session was closed before it was open")
-            rc = lib.sandcell_session_open(
-                engine.pointer, byref(options), byref(self._pointer), byref(error)
-            )
+            rc = self._open(engine, options, error)
             if self._pointer:
                 _cleanup.add(self)
                 self.name = lib.sandcell_session_get_name(self._pointer).decode()
@@ -88,7 +96,14 @@ class NativeSession:
             self.discard()
             lib.sandcell_error_free(error)
             raise SessionClosedError("the session was closed while it was opened")
-        self._check_call(rc, error, None)
+        self._check(rc, error, None)
+
+    def _open(self, engine: Engine, options: Any, error: c_void_p) -> int:
+        pointers = byref(options), byref(self._pointer), byref(error)
+        if self.attached:
+            name = text(self.name, "name")
+            return lib.sandcell_session_attach(engine.pointer, name, *pointers)
+        return lib.sandcell_session_open(engine.pointer, *pointers)
 
     def give_up(self) -> None:
         """Stop what runs, an opening included, and let nothing else begin."""
@@ -98,16 +113,23 @@ class NativeSession:
 
     def close(self) -> None:
         """Stop what runs and remove the container.  Calling it twice is fine."""
-        if self.pid != os.getpid():
-            return
+        if self.pid == os.getpid():
+            self._check_caller()
+            self.give_up()
+            self._end_with(lib.sandcell_session_close)
+
+    def detach(self) -> None:
+        """Leave the container running, for as long as its lease lasts."""
         self._check_caller()
-        self.give_up()
+        self._end_with(lib.sandcell_session_detach)
+
+    def _end_with(self, function: Any) -> None:
         with self._lock:
             if self.closed:
                 return
             self._watch.state.stop = False
             error = c_void_p()
-            rc = lib.sandcell_session_close(self._pointer, byref(error))
+            rc = function(self._pointer, byref(error))
             if rc < 0:
                 raise take_error(rc, error)
             self._free()
@@ -117,17 +139,10 @@ class NativeSession:
         if self.pid != os.getpid():
             return
         try:
-            self.close()
+            self.detach() if self.attached else self.close()
         except SandcellError:
             pass  # its lease ends the container
         with self._lock:
-            self._free()
-
-    def detach(self) -> None:
-        """Leave the container running, for as long as its lease lasts."""
-        self._check_caller()
-        with self._lock:
-            self._check_open()
             self._free()
 
     def _free(self) -> None:
@@ -135,9 +150,55 @@ class NativeSession:
             _cleanup.discard(self)
             lib.sandcell_session_free(self._pointer)
             self._pointer.value = None
-            self._engine = None
+            self.engine = None
 
     # ---- calls ----
+
+    def run(
+        self,
+        step: Step,
+        forward: Optional[Forward] = None,
+        ticket: Optional[Ticket] = None,
+    ) -> int:
+        """Take a turn, and raise what went wrong: the library's error, or what a signal
+        handler or a callback raised meanwhile."""
+        self._check_caller()
+        error = c_void_p()
+        with self._lock:
+            self._begin(ticket)
+            try:
+                rc = step(self._pointer, byref(error))
+                self._check(rc, error, forward)
+                return rc
+            finally:
+                self._end()
+
+    def run_for_result(
+        self,
+        step: Callable[[c_void_p, Any, Any], int],
+        code: Optional[str],
+        kind: Type[_Kind],
+        forward: Optional[Forward] = None,
+        ticket: Optional[Ticket] = None,
+    ) -> _Kind:
+        """The same for a step that hands out a result."""
+        result = c_void_p()
+        try:
+            self.run(
+                lambda pointer, error: step(pointer, byref(result), error), forward, ticket
+            )
+            return read_result(result, code, kind)
+        finally:
+            lib.sandcell_result_free(result)
+
+    def run_for_json(self, step: Callable[[c_void_p, Any, Any], int]) -> Any:
+        """The same for a step that hands out a JSON text."""
+        answer = c_void_p()
+        try:
+            self.run(lambda pointer, error: step(pointer, byref(answer), error))
+        finally:
+            told = take_text(answer)
+        return json.loads(told) if told else None
 
     def execute(
         self,
@@ -147,13 +208,11 @@ class NativeSession:
         forward: Optional[Forward] = None,
         ticket: Optional[Ticket] = None,
     ) -> _Kind:
-        def call(result: Any, error: Any) -> int:
-            return lib.sandcell_execute(
-                self._pointer, data, len(data), options, result, error
-            )
+        def step(pointer: c_void_p, result: Any, error: Any) -> int:
+            return lib.sandcell_execute(pointer, data, len(data), options, result, error)
 
         code = data.decode("utf-8", "replace")
-        return self._call(call, code, kind, forward, ticket)
+        return self.run_for_result(step, code, kind, forward, ticket)
 
     def execute_cli(
         self,
@@ -165,21 +224,13 @@ class NativeSession:
     ) -> _Kind:
         data = text(command, "command")
 
-        def call(result: Any, error: Any) -> int:
-            return lib.sandcell_execute_cli(self._pointer, data, options, result, error)
+        def step(pointer: c_void_p, result: Any, error: Any) -> int:
+            return lib.sandcell_execute_cli(pointer, data, options, result, error)
 
-        return self._call(call, command, kind, forward, ticket)
+        return self.run_for_result(step, command, kind, forward, ticket)
 
     def reset(self) -> None:
-        self._check_caller()
-        error = c_void_p()
-        with self._lock:
-            self._begin(None)
-            try:
-                rc = lib.sandcell_reset(self._pointer, byref(error))
-                self._check_call(rc, error, None)
-            finally:
-                self._end()
+        self.run(lib.sandcell_reset)
 
     def describe(self) -> Dict[str, Any]:
         self._check_caller()
@@ -189,30 +240,6 @@ class NativeSession:
 
     def _read_json(self) -> Dict[str, Any]:
         return json.loads(lib.sandcell_session_get_json(self._pointer) or b"{}")
-
-    def names(self) -> Any:
-        return self._ask(lib.sandcell_names)
-
-    def history(self) -> Any:
-        return self._ask(lib.sandcell_history)
-
-    def complete(self, code: str, cursor: Optional[int]) -> Any:
-        data = code.encode()
-        at = len(code) if cursor is None else cursor
-        return self._ask(lib.sandcell_complete, data, len(data), at)
-
-    def _ask(self, function: Any, *args: Any) -> Any:
-        self._check_caller()
-        answer, error = c_void_p(), c_void_p()
-        with self._lock:
-            self._begin(None)
-            try:
-                rc = function(self._pointer, *args, byref(answer), byref(error))
-                self._check_call(rc, error, None)
-            finally:
-                self._end()
-                told = take_text(answer)
-        return json.loads(told)
 
     def interrupt(self) -> None:
         if self.pid != os.getpid():
@@ -230,26 +257,6 @@ class NativeSession:
                 self.interrupt()
 
     # ---- around a call ----
-
-    def _call(
-        self,
-        function: Any,
-        code: str,
-        kind: Type[_Kind],
-        forward: Optional[Forward],
-        ticket: Optional[Ticket],
-    ) -> _Kind:
-        self._check_caller()
-        result, error = c_void_p(), c_void_p()
-        with self._lock:
-            self._begin(ticket)
-            try:
-                rc = function(byref(result), byref(error))
-                self._check_call(rc, error, forward)
-                return read_result(result, code, kind)
-            finally:
-                self._end()
-                lib.sandcell_result_free(result)
 
     def _check_caller(self) -> None:
         if self.pid != os.getpid():
@@ -278,10 +285,7 @@ class NativeSession:
                 self._ticket = None
                 self._watch.state.stop = self._closing
 
-    def _check_call(
-        self, rc: int, error: c_void_p, forward: Optional[Forward]
-    ) -> None:
-        """Raise what was raised while the library waited, or else its own error."""
+    def _check(self, rc: int, error: c_void_p, forward: Optional[Forward]) -> None:
         raised = self._watch.take_raised()
         if raised is None and forward is not None:
             raised = forward.raised

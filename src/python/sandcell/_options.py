@@ -37,9 +37,13 @@ class SessionKeywords(TypedDict, total=False):
     tmp: Optional[Size]
     cpus: Optional[float]
     pids: Optional[int]
+    fsize: Optional[Size]
+    nofile: Optional[int]
     output_max: Optional[Size]
     timeout: Optional[float]
     lease: Optional[float]
+    max_life: Optional[float]
+    idle: Optional[float]
     open_timeout: Optional[float]
     strict_limits: bool
 
@@ -62,9 +66,12 @@ class SessionOptions:
     ``name``: session name, under which other processes find it.
     ``memory``: 2 GiB; swap is never added.  ``tmp``: of ``/tmp``; an eighth of the memory.
     ``cpus``: all of the host.  ``pids``: 256.
+    ``fsize``: largest file that the code may write; any.  ``nofile``: open files of each
+    of its processes; 4096.
     ``output_max``: bytes kept per stream and call; 1 MiB.
     ``timeout``: default for each call, 600; ``math.inf``: none.
-    ``lease``: life without a client; 10, with a name 1800.  ``open_timeout``: 60.
+    ``lease``: life without a client; 10, with a name 1800.  ``max_life``: at all, and
+    ``idle``: without a call; no limit.  ``open_timeout``: 60.
     ``strict_limits``: a limit that the engine dropped is an error, not a warning.
     """
 
@@ -82,9 +89,13 @@ class SessionOptions:
     tmp: Optional[Size] = None
     cpus: Optional[float] = None
     pids: Optional[int] = None
+    fsize: Optional[Size] = None
+    nofile: Optional[int] = None
     output_max: Optional[Size] = None
     timeout: Optional[float] = None
     lease: Optional[float] = None
+    max_life: Optional[float] = None
+    idle: Optional[float] = None
     open_timeout: Optional[float] = None
     strict_limits: bool = False
 
@@ -116,7 +127,46 @@ class SessionOptions:
             timeout_ms=milliseconds(self.timeout, "timeout"),
             lease_ms=milliseconds(self.lease, "lease"),
             open_timeout_ms=milliseconds(self.open_timeout, "open_timeout"),
+            fsize_bytes=size(self.fsize, "fsize"),
+            nofile_max=count(self.nofile, "nofile"),
+            max_life_ms=thousandths(self.max_life, "max_life"),
+            idle_ms=thousandths(self.idle, "idle"),
             flags=flags,
+        )
+
+
+class AttachKeywords(TypedDict, total=False):
+    """AttachOptions' fields, as keywords of Session.attach()."""
+
+    timeout: Optional[float]
+    output_max: Optional[Size]
+    lease: Optional[float]
+    attach_timeout: Optional[float]
+    observe: bool
+
+
+@dataclass(frozen=True)
+class AttachOptions:
+    """How to use a session that is open already; times are seconds.
+
+    ``timeout``: default for each call, 600.  ``output_max``: bytes kept per stream; 1 MiB.
+    ``lease``: the session's from now on.  ``attach_timeout``: 30.
+    ``observe``: only look on; its lease and idle time go on as if nobody were there.
+    """
+
+    timeout: Optional[float] = None
+    output_max: Optional[Size] = None
+    lease: Optional[float] = None
+    attach_timeout: Optional[float] = None
+    observe: bool = False
+
+    def to_native(self) -> _ffi.AttachOptions:
+        return _ffi.AttachOptions(
+            timeout_ms=milliseconds(self.timeout, "timeout"),
+            output_max=size(self.output_max, "output_max"),
+            lease_ms=thousandths(self.lease, "lease"),
+            attach_timeout_ms=milliseconds(self.attach_timeout, "attach_timeout"),
+            flags=_ffi.ATTACH_OBSERVE if self.observe else 0,
         )
 
 

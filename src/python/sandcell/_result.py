@@ -301,8 +301,12 @@ def _read_display(pointer: c_void_p, index: int) -> Display:
     return Display(forms)
 
 
-def read_result(pointer: c_void_p, code: str, kind: Type[_Kind]) -> _Kind:
+def read_result(pointer: c_void_p, code: Optional[str], kind: Type[_Kind]) -> _Kind:
     """Copy all of a result of the library, which the caller still has to free."""
+    if code is None:
+        length = c_size_t()
+        address = lib.sandcell_result_get_code(pointer, byref(length))
+        code = string_at(address, length.value).decode("utf-8", "replace")
     error = lib.sandcell_result_get_error(pointer)
     exit_code = lib.sandcell_result_get_exit_code(pointer)
     result = kind(

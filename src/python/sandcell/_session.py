@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import queue
+import tempfile
 import warnings
 import weakref
 from typing import (
@@ -10,6 +12,7 @@ from typing import (
     Any,
     Callable,
     Dict,
+    Iterable,
     Iterator,
     List,
     Optional,
@@ -19,21 +22,22 @@ from typing import (
     Union,
 )
 
-from . import _cleanup
+from . import _cleanup, _state
 from ._calls import QUEUED_PIECES, Code, as_bytes, cli_options, execute_options
 from ._engine import Engine, get_engine
 from ._errors import SandcellWarning
 from ._native import NativeSession, Ticket
-from ._options import SessionOptions
+from ._options import AttachOptions, PathLike, SessionOptions, Size
 from ._output import Decoder, Forward, OnOutput
 from ._result import Event, ExecResult
+from ._state import Checkpoint, Content
 from ._workers import run_aside, submit
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
     from ._calls import CliKeywords, ExecuteKeywords
-    from ._options import SessionKeywords
+    from ._options import AttachKeywords, SessionKeywords
 
 _T = TypeVar("_T")
 
@@ -60,21 +64,41 @@ class Session:
         engine: Union[Engine, str, None] = None,
         **options: "Unpack[SessionKeywords]",
     ) -> None:
-        self._native = NativeSession(SessionOptions(image=image, **options))
-        self._finalizer = weakref.finalize(
-            self, _cleanup.forgotten, self._native, "session"
-        )
+        self._start(NativeSession(SessionOptions(image=image, **options)), engine)
+
+    @classmethod
+    def attach(
+        cls,
+        name: str,
+        *,
+        engine: Union[Engine, str, None] = None,
+        **options: "Unpack[AttachKeywords]",
+    ) -> "Self":
+        """Use a session that is open already, by this process or another one.
+
+        ``options`` are the fields of AttachOptions.  The end of a ``with`` block only lets
+        go of it; ``close()`` removes the container.
+        """
+        session = cls.__new__(cls)
+        session._start(NativeSession(AttachOptions(**options), name), engine)
+        return session
+
+    def _start(self, native: NativeSession, engine: Union[Engine, str, None]) -> None:
+        self._native = native
+        self._finalizer = weakref.finalize(self, _cleanup.forgotten, native, "session")
         self._finalizer.atexit = False  # the clean-up sees to all of them at once
-        native = self._native
         run_aside(lambda: native.open(get_engine(engine)), native.give_up)
         for warning in native.warnings:
-            warnings.warn(warning, SandcellWarning, stacklevel=2)
+            warnings.warn(warning, SandcellWarning, stacklevel=3)
 
     def __enter__(self) -> "Self":
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
-        self.close()
+        if self._native.attached and not self.closed:
+            self.detach()
+        else:
+            self.close()
 
     # ---- what it is ----
 
@@ -117,6 +141,8 @@ class Session:
         ``script``: run as that script, with ``args`` in ``sys.argv``.
         ``program``: end as one, by waiting for threads and running atexit functions.
         ``artifacts``: list the files that were created, changed or removed.
+        ``recover``: when the code ends Python itself, go on with the variables from before.
+        ``wait``: for calls of other clients; when false, BusyError.
         ``output_max``: bytes kept of each stream.
         ``stdout_file``, ``stderr_file``: files here that get all of it.
         ``on_output(stream, data)`` gets every byte as it arrives, possibly on another
@@ -185,24 +211,145 @@ class Session:
 
         No code of the session runs for it, not even a ``__repr__``.
         """
-        return self._simple(self._native.names)
+        return self._simple(_state.names)
 
     def history(self) -> List[Dict[str, Any]]:
         """What was executed since the last reset: ``cell`` and ``code`` of each call."""
-        return self._simple(self._native.history)
+        return self._simple(_state.history)
 
     def complete(self, code: str, cursor: Optional[int] = None) -> Dict[str, Any]:
         """What may stand at a cursor (default: the end): ``matches``, ``start``, ``end``."""
-        native = self._native
-        return self._simple(lambda: native.complete(code, cursor))
+        return self._simple(lambda native: _state.complete(native, code, cursor))
+
+    # ---- files ----
+
+    def put(self, path: str, content: Content) -> None:
+        """Write a file in the container; a relative path is one in the workspace.
+
+        Missing directories are made; the file appears at once and whole.
+        """
+        self._simple(lambda native: _state.put(native, path, content))
+
+    def get(self, path: str, *, limit: Optional[Size] = None) -> bytes:
+        """Read a file of the container, of at most ``limit`` bytes (64 MiB)."""
+        return self._simple(lambda native: _state.get(native, path, limit))
+
+    # ---- state ----
+
+    def snapshot(
+        self,
+        path: PathLike,
+        *,
+        exclude: Iterable[str] = (),
+        compression: Optional[str] = "zstd",
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
+        """Save variables, functions and classes to a file here; the session goes on.
+
+        The report holds ``names`` and ``skipped``: what can't be pickled, with the reason.
+        ``compression`` is ``"zstd"``, ``"gzip"`` or None.
+        """
+        return self._simple(
+            lambda native: _state.snapshot(native, path, exclude, compression, timeout)
+        )
+
+    def restore(
+        self, path: PathLike, *, force: bool = False, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
+        """Replace the state by that of a snapshot, all of it or, on failure, nothing.
+
+        ``force``: although another Python or image made it.
+        """
+        return self._simple(lambda native: _state.restore(native, path, force, timeout))
+
+    def fork(self, **changes: "Unpack[SessionKeywords]") -> "Self":
+        """Open another session with a copy of this one's state, and options but ``changes``.
+
+        What a snapshot leaves out is not there.  A workspace on the host is shared; one in
+        memory is not copied.
+        """
+        session = type(self).__new__(type(self))
+        options = _state.fork_options(self._native, dict(changes))
+        with tempfile.TemporaryDirectory(prefix="sandcell-") as folder:
+            path = os.path.join(folder, "state")
+            self.snapshot(path, compression=None)
+            session._start(NativeSession(options), self._native.engine)
+            try:
+                session.restore(path)
+            except BaseException:
+                session.close()
+                raise
+        return session
+
+    def checkpoint(self) -> Checkpoint:
+        """Keep a copy of the Python process, with all that can't be pickled.
+
+        It is gone after a reset or a restore; of more than 8, the oldest goes first.
+        """
+        return self._simple(_state.checkpoint)
+
+    def rollback(self, point: Union[Checkpoint, int]) -> None:
+        """Go back to a checkpoint, which stays.  Contents of files do not change."""
+        self._simple(lambda native: _state.rollback(native, point))
+
+    def drop_checkpoint(self, point: Union[Checkpoint, int]) -> None:
+        """Forget a checkpoint, and free its memory."""
+        self._simple(lambda native: _state.drop_checkpoint(native, point))
+
+    def reset(self) -> None:
+        """Clear variables, results, history, and processes that the code left behind."""
+        self._simple(NativeSession.reset)
 
     def interrupt(self) -> None:
         """Stop the running call, if there is one.  From any thread or signal handler."""
         self._native.interrupt()
 
-    def reset(self) -> None:
-        """Clear variables, results, history, and processes that the code left behind."""
-        self._simple(self._native.reset)
+    # ---- life with other clients ----
+
+    def interrupt_all(self) -> int:
+        """Stop the calls of all clients of the session; returns how many there were."""
+        return self._simple(_state.interrupt_all)
+
+    def set_lease(self, seconds: float) -> None:
+        """Set how long the session lives once its last client is gone."""
+        self._simple(lambda native: _state.set_lease(native, seconds))
+
+    def stat(self) -> Dict[str, Any]:
+        """Figures: processes, memory, calls, clients, ages and what is left of the lease."""
+        return self._simple(_state.stat)
+
+    def execute_detached(self, code: Code, **options: "Unpack[ExecuteKeywords]") -> int:
+        """Start code that goes on when this client is gone; needs a ``timeout``.
+
+        Returns the call's number for fetch_result(), here or in another process.
+        """
+        data = as_bytes(code)
+        prepared = execute_options(None, **options)
+        return self._simple(
+            lambda native: _state.execute_detached(native, data, prepared)
+        )
+
+    def fetch_result(
+        self,
+        call: int,
+        *,
+        timeout: Optional[float] = None,
+        wait: bool = True,
+        output_max: Optional[Size] = None,
+        on_output: Optional[OnOutput] = None,
+    ) -> ExecResult:
+        """The result of a call by its number, among the last 64.
+
+        While it runs, this waits (``timeout``: not longer than that, and then DeadlineError;
+        not ``wait``: not at all, and then BusyError).  interrupt() ends the waiting.
+        """
+        forward = None if on_output is None else Forward(on_output)
+        prepared = _state.fetch_options(forward, timeout, wait, output_max)
+        return self._aside(
+            lambda ticket: _state.fetch_result(
+                self._native, call, prepared, ExecResult, forward, ticket
+            )
+        )
 
     def close(self) -> None:
         """Stop what runs and remove the container.  Calling it twice is fine."""
@@ -211,12 +358,13 @@ class Session:
 
     def detach(self) -> None:
         """Let go of the container, which lives on for as long as its lease says."""
-        self._native.detach()
+        run_aside(self._native.detach)
         self._finalizer.detach()
 
-    def _simple(self, function: Callable[[], _T]) -> _T:
+    def _simple(self, function: Callable[[NativeSession], _T]) -> _T:
         """A call that calls back nothing but the log, if there is one."""
-        return run_aside(function) if self._native.logs else function()
+        native = self._native
+        return run_aside(lambda: function(native)) if native.logs else function(native)
 
     def _aside(self, function: Callable[[Ticket], _T]) -> _T:
         ticket = Ticket()
