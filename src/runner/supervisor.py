@@ -13,7 +13,7 @@ import socket
 import struct
 import sys
 
-from _sandcell import artifacts, cgroup, drop, flow, frames, procs
+from _sandcell import cgroup, drop, flow, frames, procs
 from _sandcell.calls import BadField, Call, number_field
 from _sandcell.checkpoints import Checkpoint, Rollback
 from _sandcell.client import Client
@@ -22,8 +22,6 @@ from _sandcell.lifetime import Lifetime
 from _sandcell.loop import Loop, now
 from _sandcell.python import Python
 from _sandcell.records import Records
-from _sandcell.snapshots import Restoring, Saving
-from _sandcell.transfers import Transfer
 from _sandcell.zygote_link import ZygoteError
 
 PROTOCOL = 1
@@ -381,8 +379,10 @@ class Supervisor:
         if len(self.transfers) >= TRANSFERS_AT_ONCE:
             call.finish("busy")
             return
+        from _sandcell import transfers  # here, and so below: compiling it would delay the opening
+
         try:
-            transfer = Transfer(self.loop, self.setup, self.zygote, call, self._transfer_finished)
+            transfer = transfers.Transfer(self.loop, self.setup, self.zygote, call, self._transfer_finished)
         except ZygoteError as error:
             call.finish("error", [("error", str(error).encode())], state_preserved=True)
             return
@@ -394,10 +394,14 @@ class Supervisor:
         self.transfers.pop(transfer.pid, None)
 
     def _answer_snapshot(self, call):
-        self._operate(call, Saving)
+        from _sandcell import snapshots
+
+        self._operate(call, snapshots.Saving)
 
     def _answer_restore(self, call):
-        self._operate(call, Restoring)
+        from _sandcell import snapshots
+
+        self._operate(call, snapshots.Restoring)
 
     def _operate(self, call, kind):
         call.operation = kind(self.python, call, self.operations.remove)
@@ -428,6 +432,7 @@ class Supervisor:
 
     def _execute_listed(self, call):
         """The workspace is listed before the call starts and once more when it has ended."""
+        from _sandcell import artifacts
 
         def after(before):
             if before is not None:
@@ -443,6 +448,8 @@ class Supervisor:
 
     def _list(self, on_listing):
         """Gives the listing of the workspace to a function; None where there is none to be had."""
+
+        from _sandcell import artifacts
 
         def done(scan, listing):
             self.scans.pop(scan.pid, None)

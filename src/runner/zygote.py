@@ -7,6 +7,7 @@ import gc
 import importlib
 import json
 import os
+import select
 import signal
 import socket
 import sys
@@ -16,6 +17,7 @@ from _sandcell import drop
 
 OOM_ZYGOTE, OOM_USER = 300, 1000
 MESSAGE = 65536
+QUIET_S = 0.3  # without a request: before, the processors are busy with opening the session
 
 
 def main(link, setup):
@@ -26,28 +28,33 @@ def main(link, setup):
     os.environ.clear()
     os.environ.update(setup["env"])
     _find_packages()
-    from _sandcell import cli, kernel  # noqa: F401  once here, not in every child
+    from _sandcell import kernel  # noqa: F401  once here, not in every child
 
     preloaded, errors = _preload(setup["preload"])
     gc.collect()
     gc.freeze()
     _send(link, {"type": "zygote", "preloaded": preloaded, "errors": errors})
-    first = True
-    while True:
-        message, fds, _flags, _address = socket.recv_fds(link, MESSAGE, 4)
-        if not message:
-            os._exit(0)
-        _fork(link, json.loads(message), fds, setup)
-        if first:
-            first = False
+    complete = False
+    while _serve(link, setup):
+        if not complete and not select.select([link], (), (), QUIET_S)[0]:
             _import_the_rest()
+            complete = True
+    os._exit(0)
+
+
+def _serve(link, setup):
+    """One request; False when the supervisor has gone."""
+    message, fds, _flags, _address = socket.recv_fds(link, MESSAGE, 4)
+    if message:
+        _fork(link, json.loads(message), fds, setup)
+    return bool(message)
 
 
 def _import_the_rest():
-    """What later children need, now that the first kernel is on its way."""
+    """What other children than kernels need; whoever comes before imports it for itself."""
     import hashlib  # noqa: F401
 
-    from _sandcell import files, pickling, state  # noqa: F401
+    from _sandcell import cli, files, pickling, state  # noqa: F401
 
     gc.freeze()
 
