@@ -33,7 +33,9 @@ typedef enum sandcell_result_status {
 typedef enum sandcell_stream {
 	SANDCELL_STDOUT = 1,
 	SANDCELL_STDERR = 2,
-	SANDCELL_LATE_STDOUT = 3, /**< written between calls by leftovers of earlier ones */
+	/** Written between calls by threads and processes that earlier calls left; what
+	 * they write while a call runs counts as that call's own. */
+	SANDCELL_LATE_STDOUT = 3,
 	SANDCELL_LATE_STDERR = 4
 } sandcell_stream;
 
@@ -54,7 +56,11 @@ SANDCELL_API int sandcell_result_get_success(const sandcell_result *result);
 SANDCELL_API int sandcell_result_get_exit_code(const sandcell_result *result);
 /** Number of the signal that ended it, or 0. */
 SANDCELL_API int sandcell_result_get_signal(const sandcell_result *result);
-/** 1 when the variables of the session are as the call left them; else 0. */
+/**
+ * 1 when the variables of the session are as the call left them; else 0.
+ *
+ * Threads that the code started are part of what it left: after a timeout they go on.
+ */
 SANDCELL_API int sandcell_result_get_state_preserved(const sandcell_result *result);
 /** 1 when the container died and another one took its place. */
 SANDCELL_API int sandcell_result_get_container_restarted(const sandcell_result *result);

@@ -44,9 +44,12 @@ const struct cli_command *cli_find_command(const char *name)
  * opened, and program output would be written into it. */
 static int occupy_standard_descriptors(void)
 {
+	/* Output that goes nowhere must not look like success: /dev/full takes none. */
+	static const char *const places[] = {"/dev/null", "/dev/full", "/dev/null"};
+
 	for (int fd = 0; fd <= 2; fd++) {
 		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
-			open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd)
+			open(places[fd], fd == 0 ? O_RDONLY : O_WRONLY) != fd)
 			return -1;
 	}
 	return 0;

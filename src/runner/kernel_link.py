@@ -12,6 +12,7 @@ from _sandcell.loop import POLLIN, POLLOUT
 
 READ = 65536
 PIPE_SIZE = 1 << 20
+LAST_WORDS = 2048  # reads: a child that outlives it may still write
 
 
 def make_pipe():
@@ -51,6 +52,7 @@ class KernelLink:
             self.ends.append(writing)
         self.queue = collections.deque()
         self.reading = False
+        self.broken = False  # nothing more can be believed of the control socket
 
     def fork(self, zygote, request, stdin=-1):
         """Asks the zygote for a process on the other ends; raises ZygoteError."""
@@ -62,14 +64,12 @@ class KernelLink:
         finally:
             os.close(null)
             self._close_ends()
-        self.loop.watch(self.control.fileno(), self._control_readable)
         self.resume()
 
     def hand_to(self, sock):
         """Gives the other ends to a process that waits for them: [control, stdout, stderr]."""
         socket.send_fds(sock, [b"f"], [self.peer.fileno(), *self.ends])
         self._close_ends()
-        self.loop.watch(self.control.fileno(), self._control_readable)
         self.resume()
 
     def _close_ends(self):
@@ -83,12 +83,16 @@ class KernelLink:
     def resume(self):
         if not self.reading:
             self.reading = True
+            self._watch_control()
             for stream, fd in self.pipes.items():
                 self.loop.watch(fd, lambda _events, stream=stream: self._pipe_readable(stream))
 
     def pause(self):
+        """The client is behind: neither output nor displays are read until it has caught up."""
         if self.reading:
             self.reading = False
+            if not self.queue:
+                self.loop.forget(self.control.fileno())
             for fd in self.pipes.values():
                 self.loop.forget(fd)
 
@@ -157,34 +161,44 @@ class KernelLink:
                 self.queue[0] = self.queue[0][sent:]
                 return
             self.queue.popleft()
-        if self.control.fileno() >= 0:
-            self.loop.watch(self.control.fileno(), self._control_readable)
+        self._watch_control()
+
+    def _watch_control(self):
+        fd = self.control.fileno()
+        if fd < 0 or self.broken:
+            return
+        if self.reading:
+            self.loop.watch(fd, self._control_readable)
+        else:
+            self.loop.forget(fd)
 
     def _control_readable(self, _events=0):
-        """Reads until there is nothing more; reports the end of the socket as broken."""
-        while self.control.fileno() >= 0:
-            try:
-                data = self.control.recv(READ)
-            except BlockingIOError:
-                return
-            except OSError:
-                data = b""
-            if not data:
-                self.loop.forget(self.control.fileno())
-                self.owner.on_broken("closed its control descriptor")
-                return
-            self.reader.feed(data)
-            try:
+        """One read, so that timers and other clients get their turn whatever comes here; True while
+        there may be more.  The end of the socket, and what is no frame, are reported as broken."""
+        try:
+            data = self.control.recv(READ)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self._break("closed its control descriptor")
+            return False
+        self.reader.feed(data)
+        try:
+            frame = self.reader.next()
+            while frame:
+                self._check(*frame)
                 frame = self.reader.next()
-                while frame:
-                    self._check(*frame)
-                    frame = self.reader.next()
-            except frames.FrameError as error:
-                self.loop.forget(self.control.fileno())
-                self.owner.on_broken("wrote nonsense to its control descriptor (%s)" % error)
-                return
-            if len(data) < READ:
-                return
+        except frames.FrameError as error:
+            self._break("wrote nonsense to its control descriptor (%s)" % error)
+            return False
+        return self.control.fileno() >= 0
+
+    def _break(self, reason):
+        self.broken = True
+        self.loop.forget(self.control.fileno())
+        self.owner.on_broken(reason)
 
     def _check(self, header, content):
         size = frames.parts_size(header)
@@ -194,8 +208,9 @@ class KernelLink:
 
     def read_last_words(self):
         """After its end: frames and output that it wrote before."""
-        if self.loop.watches(self.control.fileno()):
-            self._control_readable()
+        left = LAST_WORDS
+        while self.control.fileno() >= 0 and not self.broken and left > 0 and self._control_readable():
+            left -= 1
         self.drain()
 
     def close(self):

@@ -6,6 +6,7 @@ where it harms nobody but the code itself.
 
 import collections
 import os
+import re
 import signal
 
 from _sandcell import frames, procs
@@ -16,6 +17,8 @@ from _sandcell.kernel_link import KernelLink
 LATE_KEPT = 65536
 KERNEL_STATUS = {"ok", "error", "exited"}
 OUTPUT_KINDS = {"none", "json", "repr"}
+DISPLAY_MAX = 32 << 20
+MIME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*/[A-Za-z0-9][A-Za-z0-9.+_;= -]*")
 SILENT_DEATH_MS = 500  # from a closed control socket to the end of its process
 
 
@@ -244,12 +247,20 @@ class Python:
             else:
                 self._finish_done(header, content)
         elif kind == "display" and call.kind == "execute":
-            self.kernel.drain()  # keep the order of text and pictures as well as pipes can
-            call.send_display({"type": "display", "parts": header.get("parts") or []}, content)
+            self._take_display(call, header, content)
         elif kind == "reply" and call.kind != "execute":
             self._finish_reply(call, header, content)
         else:
             raise frames.FrameError("unexpected %.40r" % kind)
+
+    def _take_display(self, call, header, content):
+        parts = header.get("parts")
+        if not parts or len(content) > DISPLAY_MAX or not all(MIME.fullmatch(name) for name, _ in parts):
+            raise frames.FrameError("a display that makes no sense")
+        self.kernel.drain()  # keep the order of text and pictures as well as pipes can
+        call.send_display({"type": "display", "parts": parts}, content)
+        if call.client and call.client.full:
+            self.kernel.pause()
 
     def _finish_reply(self, call, header, content):
         self.loop.cancel(call.timer)
@@ -263,7 +274,7 @@ class Python:
         status = header.get("status")
         kind = header.get("output_kind", "none")
         code = header.get("exit_code")
-        if status not in KERNEL_STATUS or kind not in OUTPUT_KINDS:
+        if type(status) is not str or status not in KERNEL_STATUS or type(kind) is not str or kind not in OUTPUT_KINDS:
             raise frames.FrameError("a done that makes no sense")
         if type(code) is not int or not -(1 << 31) <= code < 1 << 32:
             code = None
@@ -346,7 +357,7 @@ class Python:
             return
         self.start()
         if call is None:
-            self.late[2] += b"sandcell: the Python process ended between calls (%s); variables are lost\n" % text
+            self.late[2] += b"sandcell: between calls, %s\n" % text
         elif call.operation:
             call.operation.on_kernel_ended(text)
             self._next()

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/reap.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -14,6 +15,9 @@
 #define OPENING_S 600
 /* Clocks of two hosts differ, and the supervisor keeps the limit itself. */
 #define LIFE_MARGIN_S 60
+#define SWEEP_EVERY_S 60
+#define SWEEP_MAX     8
+#define SWEEP_MS      2000
 
 static const char *text_of(const json_t *labels, const char *key)
 {
@@ -141,4 +145,44 @@ int sc_reap(
 		return rc;
 	*json_out = sc_buf_take(&text, NULL);
 	return *json_out ? 0 : sc_fail_nomem(err_out);
+}
+
+/* ---- in passing ---- */
+
+static void sweep(sandcell_engine *engine, const json_t *found, sc_deadline deadline)
+{
+	uint64_t now_s = sc_wall_now_ns() / SC_SEC_IN_NS;
+	struct sc_owner self;
+	const json_t *entry = NULL;
+	size_t removed = 0;
+	size_t i = 0;
+
+	sc_owner_self(&self);
+	json_array_foreach (found, i, entry) {
+		const char *state = sc_json_get_str(entry, "State", "");
+
+		if (strcmp(state, "running") == 0 || removed >= SWEEP_MAX ||
+			!sc_reap_judge(sc_json_get_obj(entry, "Labels"), state, now_s,
+				&self, sc_owner_gone))
+			continue;
+		removed++;
+		(void)sc_container_remove(
+			engine, sc_json_get_str(entry, "Id", ""), deadline, NULL);
+	}
+}
+
+void sc_reap_sweep(sandcell_engine *engine)
+{
+	static const char *const labels[] = {SC_LABEL_VERSION, SC_LABEL_NONCE, NULL};
+	static _Atomic uint64_t next_ns;
+	sc_deadline deadline = sc_deadline_in_ms(SWEEP_MS);
+	uint64_t now = sc_now_ns();
+	uint64_t due = atomic_load(&next_ns);
+	sc_autojson *found = NULL;
+
+	if (now < due || !atomic_compare_exchange_strong(
+				 &next_ns, &due, now + SWEEP_EVERY_S * SC_SEC_IN_NS))
+		return;
+	if (sc_container_list(engine, labels, true, deadline, &found, NULL) == 0)
+		sweep(engine, found, deadline);
 }

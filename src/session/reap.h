@@ -19,6 +19,12 @@
 const char *sc_reap_judge(const json_t *labels, const char *state, uint64_t now_s,
 	const struct sc_owner *self, bool (*gone)(pid_t pid, uint64_t start));
 
+/*
+ * What an open does in passing, at most once a minute: removes a few of those that do not
+ * run.  A running one is ended by its own lease, and an open must not wait for that.
+ */
+void sc_reap_sweep(sandcell_engine *engine);
+
 /* [{name, container, kind, state, reason, removed}] of those that are to go. */
 int sc_reap(
 	sandcell_engine *engine, bool dry_run, char **json_out, sandcell_error **err_out);

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "engine/container.h"
 #include "session/call.h"
+#include "session/reap.h"
 #include "session/recover.h"
 
 #define CLOSE_TIMEOUT_MS 30000
@@ -201,6 +202,7 @@ int sc_session_open(sandcell_engine *engine, const sandcell_session_options *opt
 	rc = sc_session_start(s, sc_deadline_in_ms(s->config.open_timeout_ms), err_out);
 	if (rc < 0)
 		return rc;
+	sc_reap_sweep(engine);
 	*session_out = SANDCELL_TAKE(s);
 	return 0;
 }

@@ -9,7 +9,7 @@ import urllib.parse
 import pytest
 
 import schema
-from conftest import HANG, Program, clean_environment, wait_for
+from conftest import BINARY, HANG, Program, clean_environment, wait_for
 
 HOSTS = [os.environ[name] for name in ("SANDCELL_TEST_HOST", "SANDCELL_TEST_PODMAN_HOST")
          if os.environ.get(name)]
@@ -434,3 +434,30 @@ def test_gc_finds_what_a_killed_owner_left_and_nothing_else(sandcell, named):
     name = found()[container]["name"]
     assert sandcell("close", name).returncode == 0
     assert sandcell.containers_of(process.pid) == []
+
+
+def kill_before_start(sandcell):
+    """Pid of a client that was killed between creating its container and starting it."""
+    for _ in range(20):
+        process = sandcell.start("run", "--verbose", "-c", "1", stderr=subprocess.PIPE)
+        while b"/containers/create" not in process.stderr.readline():
+            pass
+        process.kill()
+        process.wait(HANG)
+        process.stderr.close()
+        if [found["State"] for found in sandcell.containers_of(process.pid)] != ["running"]:
+            return process.pid
+    pytest.fail("20 clients were killed, but each had started its container")
+
+
+def test_the_next_open_removes_what_was_never_started(sandcell):
+    pid = kill_before_start(sandcell)
+    assert len(sandcell.containers_of(pid)) == 1
+    assert sandcell("run", "-c", "1").returncode == 0
+    assert sandcell.containers_of(pid) == []
+
+
+def test_output_that_goes_nowhere_is_not_a_success(sandcell):
+    done = subprocess.run(["sh", "-c", 'exec "$0" run -c "print(1)" >&-', BINARY],
+                          env=sandcell.env, stderr=subprocess.PIPE, timeout=HANG)
+    assert done.returncode == 125 and b"cannot write" in done.stderr

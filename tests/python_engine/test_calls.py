@@ -268,3 +268,13 @@ def test_cancelled_task_interrupts_the_code():
             assert (await session.execute("x")).output == 3
 
     asyncio.run(asyncio.wait_for(main(), 120))
+
+
+def test_a_restarted_session_names_its_new_container():
+    with sandcell.Session() as opened:
+        before = opened.container
+        subprocess.run(
+            ["curl", "-sSf", "-X", "POST", "--unix-socket", os.environ["SANDCELL_HOST"].split("://")[1],
+             f"http://engine/containers/{before}/kill"], check=True)
+        assert opened.execute("1").container_restarted
+        assert opened.container != before

@@ -87,13 +87,13 @@ START_TEST(each_step_comes_in_its_turn)
 	static const char *const steps[] = {"POST /containers/create",
 		"GET /containers/<any>/json", "POST /containers/<any>/attach",
 		"POST /containers/<any>/start", "POST /containers/<any>/exec",
-		"POST /exec/<any>/start"};
+		"POST /exec/<any>/start", "GET /containers/json"};
 
 	begin();
 	size_t before = fake_requests(fake);
 	sandcell_session *s = open_session(NULL);
-	ck_assert_uint_eq(fake_requests(fake) - before, 6);
-	for (size_t i = 0; i < 6; i++)
+	ck_assert_uint_eq(fake_requests(fake) - before, 7);
+	for (size_t i = 0; i < 7; i++)
 		ck_assert_uint_eq(fake_count(fake, steps[i]), 1);
 	expect_request(fake, before, "/containers/create?name=sandcell-");
 	expect_request(fake, before, "\"User\":\"0:0\"");
@@ -515,7 +515,8 @@ START_TEST(a_cut_at_any_byte_leaves_nothing)
 }
 END_TEST
 
-/* Every byte of the supervisor's side of it. */
+/* Every byte of the supervisor's side of it, but the last few: ids are random, and so is
+ * the number of their digits. */
 START_TEST(a_supervisor_that_dies_at_any_byte_leaves_nothing)
 {
 	size_t total = 0;
@@ -525,15 +526,15 @@ START_TEST(a_supervisor_that_dies_at_any_byte_leaves_nothing)
 	total = runner.sent;
 	end();
 	ck_assert_uint_gt(total, 300);
-	for (size_t n = 1; n < total; n++) {
+	for (size_t n = 1; n + 16 < total; n++) {
 		sandcell_session *s = NULL;
 		sandcell_error *err = NULL;
 
 		begin();
 		runner.cut_at = n;
 		int rc = try_open(NULL, &s, &err);
-		ck_assert_msg(rc == SANDCELL_E_GONE, "cut at %zu: %d %s", n, rc,
-			sandcell_error_get_message(err));
+		ck_assert_msg(rc == SANDCELL_E_GONE, "cut at %zu of %zu: %d %s", n, total,
+			rc, sandcell_error_get_message(err));
 		ck_assert_int_eq(fake_left(fake), 0);
 		sandcell_error_free(err);
 		end();

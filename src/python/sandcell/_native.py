@@ -77,6 +77,10 @@ class NativeSession:
         """Whether calls may call back a Python function for the engine's log."""
         return self.engine is not None and self.engine.logs
 
+    def _read_container(self) -> None:
+        """Another one after a restart."""
+        self.container = lib.sandcell_session_get_container(self._pointer).decode()
+
     def open(self, engine: Engine) -> None:
         options = self.options.to_native()
         options.on_wait = self._watch.callback
@@ -89,8 +93,7 @@ class NativeSession:
             if self._pointer:
                 _cleanup.add(self)
                 self.name = lib.sandcell_session_get_name(self._pointer).decode()
-                container = lib.sandcell_session_get_container(self._pointer)
-                self.container = container.decode()
+                self._read_container()
                 self.warnings = self._read_json().get("warnings", [])
         if self._closing:
             self.discard()
@@ -187,7 +190,12 @@ class NativeSession:
             self.run(
                 lambda pointer, error: step(pointer, byref(result), error), forward, ticket
             )
-            return read_result(result, code, kind)
+            found = read_result(result, code, kind)
+            if found.container_restarted:
+                with self._lock:
+                    if self._pointer:
+                        self._read_container()
+            return found
         finally:
             lib.sandcell_result_free(result)
 

@@ -213,6 +213,10 @@ static int name(struct awk *awk)
 	size_t len = name_len(awk);
 	const struct word *word = find_word(start, len);
 
+	if (name_is(start, len, "ARGV") || name_is(start, len, "ARGC") ||
+		name_is(start, len, "SYMTAB"))
+		return refuse(
+			awk, "ARGV, ARGC and SYMTAB can name files that are no operands");
 	if (!word) {
 		token(awk, len, OPERAND);
 		return 0;
@@ -467,6 +471,20 @@ static int awk_value(
 	return 0;
 }
 
+/* gawk takes /inet/tcp/0/HOST/PORT, and /inet4 and /inet6, for a connection. */
+static int awk_file(struct sc_judge *judge, sc_policy_word *word)
+{
+	static const char inet[] = "/inet";
+	struct sc_value value = sc_judge_value(judge, word, 0);
+
+	if (value.lead >= sizeof(inet) - 1 &&
+		memcmp(value.text, inet, sizeof(inet) - 1) == 0)
+		return sc_judge_refuse_word(
+			judge, word, "Operand", "it opens a network connection");
+	sc_judge_take(judge, word, SC_ROLE_FILE);
+	return 0;
+}
+
 static int awk_operand(struct sc_judge *judge, uint32_t index, sc_policy_word *word)
 {
 	int rc;
@@ -474,10 +492,8 @@ static int awk_operand(struct sc_judge *judge, uint32_t index, sc_policy_word *w
 	if (index > 0 && sc_judge_is_option(judge, word))
 		return sc_judge_refuse_word(
 			judge, word, "Operand", "options stand before the program");
-	if (index > 0) {
-		sc_judge_take(judge, word, SC_ROLE_FILE);
-		return 0;
-	}
+	if (index > 0)
+		return awk_file(judge, word);
 	rc = sc_judge_program(judge, word);
 	return rc < 0 ? rc : program(judge, sc_judge_value(judge, word, 0));
 }
