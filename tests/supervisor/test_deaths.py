@@ -125,7 +125,7 @@ while True: pass
 @pytest.mark.parametrize("code", [BOMB, DAEMON], ids=["fork bomb", "daemon"])
 def test_nothing_survives_a_timeout(cell, code):
     outcome = cell.run(code, timeout_ms=500, grace_ms=300)
-    assert outcome.status == "timeout", outcome
+    assert outcome.status in ("timeout", "oom"), outcome  # 250 processes may be too much memory
     usable(cell)
     assert cell.client.call("stat").header["processes"] == 1  # the kernel alone
 
