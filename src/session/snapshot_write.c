@@ -169,7 +169,6 @@ void sc_snapshot_writer_free(sc_snapshot_writer *writer)
 	if (!writer)
 		return;
 	if (writer->archive) {
-		(void)archive_write_fail(writer->archive);
 		(void)archive_write_free(writer->archive);
 	}
 	if (writer->fd >= 0)

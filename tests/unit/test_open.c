@@ -87,13 +87,14 @@ START_TEST(each_step_comes_in_its_turn)
 	static const char *const steps[] = {"POST /containers/create",
 		"GET /containers/<any>/json", "POST /containers/<any>/attach",
 		"POST /containers/<any>/start", "POST /containers/<any>/exec",
-		"POST /exec/<any>/start", "GET /containers/json"};
+		"POST /exec/<any>/start"};
 
 	begin();
 	size_t before = fake_requests(fake);
 	sandcell_session *s = open_session(NULL);
-	ck_assert_uint_eq(fake_requests(fake) - before, 7);
-	for (size_t i = 0; i < 7; i++)
+	/* The sweep for leftovers asks once more, but once a minute only. */
+	ck_assert_uint_le(fake_requests(fake) - before, 7);
+	for (size_t i = 0; i < 6; i++)
 		ck_assert_uint_eq(fake_count(fake, steps[i]), 1);
 	expect_request(fake, before, "/containers/create?name=sandcell-");
 	expect_request(fake, before, "\"User\":\"0:0\"");
