@@ -1,15 +1,18 @@
 # Runs in PID 1 right behind stage 0, whose r(n) it uses: reads n bytes exactly from stdin.  Takes the
 # setup frame, makes the package _sandcell from the sources in it, and hands over.  What comes here is
 # from the client that created the container, so nothing is doubted.
+import gc
 import json
 import os
 import sys
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 
 
-class SourceFinder(MetaPathFinder, Loader):
-    """Imports the package _sandcell from memory; a module is compiled when first asked for."""
+class SourceFinder:
+    """Imports the package _sandcell from memory; a module is compiled when first asked for.
+
+    Finder and loader by their methods alone: importing importlib.abc takes longer than all of boot.
+    """
 
     def __init__(self, sources):
         self.sources = sources
@@ -54,6 +57,7 @@ def read_setup():
     return setup, sources
 
 
+gc.disable()  # until all is compiled: nothing here is garbage, and looking for it takes time
 setup, sources = read_setup()
 null = os.open("/dev/null", os.O_RDONLY)
 os.dup2(null, 0)

@@ -6,6 +6,7 @@ pipeline, and ends when it is told to, when a lease or a life has run out, or wh
 
 import collections
 import ctypes
+import gc
 import json
 import os
 import signal
@@ -155,6 +156,7 @@ class Supervisor:
         self.life.start()
         os.set_blocking(2, False)
         log("ready after %d ms" % self.ready["start_ms"])
+        gc.enable()  # boot.py switched it off
         self.loop.run()
 
     @staticmethod

@@ -31,8 +31,10 @@ def main(link, setup):
     from _sandcell import kernel  # noqa: F401  once here, not in every child
 
     preloaded, errors = _preload(setup["preload"])
-    gc.collect()
+    if preloaded:
+        gc.collect()
     gc.freeze()
+    gc.enable()  # boot.py switched it off
     _send(link, {"type": "zygote", "preloaded": preloaded, "errors": errors})
     complete = False
     while _serve(link, setup):
