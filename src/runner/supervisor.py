@@ -156,6 +156,7 @@ class Supervisor:
         self.life.start()
         os.set_blocking(2, False)
         log("ready after %d ms" % self.ready["start_ms"])
+        gc.freeze()  # what is there now stays, and its pages stay shared with the zygote
         gc.enable()  # boot.py switched it off
         self.loop.run()
 
@@ -485,6 +486,7 @@ class Supervisor:
         call.begin()
         self.python.reset()
         self.records.clear()
+        drop.give_memory_back()
         call.finish("ok", state_preserved=False)
 
     def _answer_ready(self, call):
