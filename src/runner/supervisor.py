@@ -486,8 +486,8 @@ class Supervisor:
         call.begin()
         self.python.reset()
         self.records.clear()
-        drop.give_memory_back()
         call.finish("ok", state_preserved=False)
+        drop.give_memory_back()  # while the fresh kernel gets ready
 
     def _answer_ready(self, call):
         call.finish("ok", **self.ready)
