@@ -133,6 +133,9 @@ static void text_word(sc_buf *out, const sc_policy_plan *plan, const sc_policy_w
 			(void)sc_buf_append(out, text, part.len);
 			(void)sc_buf_putc(out, '}');
 		} else {
+			/* At the start of a word a bare # would be a comment. */
+			if (part.at == word->at && part.len && *text == '#')
+				(void)sc_buf_puts(out, "''");
 			(void)sc_buf_append(out, text, part.len);
 		}
 		home = part.kind == SC_PART_HOME;
