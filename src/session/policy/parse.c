@@ -258,8 +258,12 @@ static int escaped(struct sc_parser *p)
 			"Invalid command syntax: No escaped character after the last '\\'");
 	if (p->src[p->pos + 1] == '\n')
 		return refuse_continuation(p);
-	p->pos += 2;
-	return sc_word_add(p, p->src + p->pos - 1, 1, true);
+	/* The whole character: a part that ends inside one is no text. */
+	const char *next = p->src + p->pos + 1;
+	bool valid = false;
+	size_t len = sc_utf8_next(next, p->len - p->pos - 1, &valid);
+	p->pos += 1 + len;
+	return sc_word_add(p, next, len, true);
 }
 
 /* ~ alone or before a slash is HOME; elsewhere in a word it is text. */
